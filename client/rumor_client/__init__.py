@@ -1,0 +1,1 @@
+"""The device: it perturbs each answer, keeps the ledger, and uploads the reports."""

@@ -1,0 +1,1 @@
+"""One module a mechanism: how it perturbs a value on the device."""

@@ -1,0 +1,18 @@
+"""Perturb by unary encoding (sue, oue); parameters are in `rumor_shared.mechanisms.unary`."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from rumor_client.randomness import Randomness
+from rumor_shared.bits import encode_bits
+from rumor_shared.mechanisms.unary import Unary
+from rumor_shared.metric import Metric
+
+
+def perturb(metric: Metric, text: str, cohort: int, live: Randomness) -> bytes:
+    """Return k bits: the value's own set with probability p, every other with probability q."""
+    mechanism = cast(Unary, metric.mechanism)
+    k = len(mechanism.values)
+    own = 1 << metric.indices[text]
+    return encode_bits(live.bits(k, own, mechanism.set_stays, mechanism.clear_sets), k)

@@ -1,0 +1,1 @@
+"""The contract between device and collector, the one thing both sides import."""

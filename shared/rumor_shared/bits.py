@@ -1,0 +1,37 @@
+"""Bit vectors on the wire: little-endian within a byte, padding bits zero.
+
+Bit 0 is the least significant bit of the first byte, so the vector is also the little-endian
+integer of its bytes.
+"""
+
+from __future__ import annotations
+
+from rumor_shared.errors import MalformedPayload
+
+
+def payload_length(bits: int) -> int:
+    """Return how many bytes carry `bits` bits."""
+    return (bits + 7) // 8
+
+
+def encode_bits(vector: int, bits: int) -> bytes:
+    """Return the payload of a bit vector given as an integer below 2**bits."""
+    return vector.to_bytes(payload_length(bits), "little")
+
+
+def check_bits(payload: bytes, bits: int) -> None:
+    """Raise MalformedPayload unless `payload` is a vector of exactly `bits` bits."""
+    expected = payload_length(bits)
+    if len(payload) != expected:
+        raise MalformedPayload(
+            f"the payload has {len(payload)} bytes; {bits} bits need exactly {expected}"
+        )
+    spare = -bits % 8
+    if spare and payload[-1] >> (8 - spare):
+        raise MalformedPayload(f"a padding bit beyond bit {bits - 1} is set")
+
+
+def decode_bits(payload: bytes, bits: int) -> int:
+    """Return the bit vector of a payload as an integer. Raises MalformedPayload."""
+    check_bits(payload, bits)
+    return int.from_bytes(payload, "little")

@@ -1,0 +1,104 @@
+"""The console script `rumor`: find the command that a room brings, and run it.
+
+Only the standard library is imported here, so that a base install can name the extra a command
+needs instead of failing on an import. A command is an entry point of the group `rumor.commands`
+that loads to `main(argv) -> int | None`, with the extras it needs in brackets.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from importlib.metadata import EntryPoint, entry_points
+from typing import Protocol
+
+from rumor_shared.version import __version__
+
+GROUP = "rumor.commands"
+
+# 2 is what argparse and click exit with for a wrong call; 128 + signal is what a shell reports
+# for SIGINT (2) and SIGPIPE (13). 3 is ours alone, so that a script can tell "install an extra".
+EXIT_USAGE = 2
+EXIT_MISSING_EXTRA = 3
+EXIT_INTERRUPTED = 130
+EXIT_READER_GONE = 141
+
+
+class Command(Protocol):
+    """What an entry point loads to: takes the words after its name, gives an exit code."""
+
+    def __call__(self, argv: list[str], /) -> int | None:
+        """Run the command; None means success."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one `rumor` command and return the process's exit code.
+
+    `argv` is the words after `rumor`; without it they come from the command line. Returns 2 for an
+    unknown command, 3 where an extra is missing, 130 after Ctrl-C, 141 when whoever read standard
+    output has gone, else what the command returned. A fault inside a command is raised as it is.
+    """
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        try:
+            return _dispatch(words)
+        finally:
+            # A closed pipe shows here, where it can be handled, rather than at interpreter exit.
+            sys.stdout.flush()
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # The interpreter flushes once more as it exits: give it somewhere to write.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_READER_GONE
+
+
+def _dispatch(words: list[str]) -> int:
+    commands = {entry.name: entry for entry in entry_points(group=GROUP)}
+    if not words or words[0] in {"-h", "--help"}:
+        print(_overview(commands))
+        return 0
+    name, *rest = words
+    if name == "--version":
+        print(f"rumor {__version__}")
+        return 0
+    if name not in commands:
+        print(_unknown(name, commands), file=sys.stderr)
+        return EXIT_USAGE
+    return _run(commands[name], rest)
+
+
+def _run(entry: EntryPoint, argv: list[str]) -> int:
+    try:
+        command: Command = entry.load()
+    except ModuleNotFoundError as error:
+        if not entry.extras or _is_ours(error.name):
+            raise
+        extras = ",".join(entry.extras)
+        print(
+            f"rumor {entry.name}: the module {error.name!r} is not installed. "
+            f"Install what this command needs: pip install 'rumor[{extras}]'",
+            file=sys.stderr,
+        )
+        return EXIT_MISSING_EXTRA
+    return command(argv) or 0
+
+
+def _is_ours(module: str | None) -> bool:
+    """A module of a room that cannot be found is a fault of ours: no extra would bring it."""
+    return module is None or module.startswith("rumor_")
+
+
+def _overview(commands: Mapping[str, EntryPoint]) -> str:
+    lines = ["usage: rumor [--version] [--help] COMMAND ...", "", "commands:"]
+    lines += [f"  {name}" for name in sorted(commands)]
+    lines += ["", "`rumor COMMAND --help` explains one."]
+    return "\n".join(lines)
+
+
+def _unknown(name: str, commands: Mapping[str, EntryPoint]) -> str:
+    near = difflib.get_close_matches(name, commands, n=1)
+    advice = f"Did you mean `rumor {near[0]}`?" if near else "`rumor --help` lists the commands."
+    return f"rumor: no command {name!r}. {advice}"

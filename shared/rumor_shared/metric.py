@@ -1,0 +1,193 @@
+"""One question of the registry: what is asked, how it is perturbed, what it may cost, who answers
+for it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import date
+from functools import cached_property
+from typing import Any
+
+from rumor_shared.epsilon import MICRO, format_micro
+from rumor_shared.errors import InvalidValue, Problem, RegistryError, UnknownMechanism
+from rumor_shared.fields import MAX_EPSILON, Fields, is_slug
+from rumor_shared.hashing import metric_key
+from rumor_shared.mechanism import MAX_CELLS, MAX_PAYLOAD_BYTES, Mechanism, from_fields
+from rumor_shared.text import TextProblem, canonical_bytes
+
+# A day or a life may hold many reports; a million epsilon is a bound for integers, not advice.
+MAX_ACCOUNT = 1_000_000 * MICRO
+# SQLite and PostgreSQL store a revision in 32 bits.
+MAX_REVISION = 2**31 - 1
+MAX_NAME = 64
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric as the registry declares it. All epsilon are micro-epsilon."""
+
+    name: str
+    revision: int
+    mechanism: Mechanism
+    question: str
+    owner: str
+    purpose: str
+    expires: date
+    family: str
+    daily_epsilon: int
+    lifetime_epsilon: int | None
+    other: str | None
+    changes_sensitive: bool
+    min_reports: int
+    expected_devices: int | None
+
+    @cached_property
+    def key(self) -> int:
+        """The 64-bit key of this revision's hashes."""
+        return metric_key(self.name, self.revision)
+
+    @cached_property
+    def indices(self) -> Mapping[str, int]:
+        """Index of each value of a closed domain; empty for an open one."""
+        return {value: i for i, value in enumerate(self.mechanism.values or ())}
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 over everything that gives a stored bit its meaning.
+
+        Two metrics of one name and revision must agree on it; if it changes, the revision must.
+        """
+        mechanism = asdict(self.mechanism)  # type: ignore[call-overload]
+        meaning = {"name": self.name, "revision": self.revision, "mechanism": mechanism}
+        return hashlib.sha256(json.dumps(meaning, sort_keys=True).encode()).hexdigest()
+
+    def expired(self, day: date) -> bool:
+        """Return whether `day` is past the last valid UTC day, which is inclusive."""
+        return day > self.expires
+
+    def text_of(self, value: object) -> str:
+        """Return the text that a value given by the app stands for, in NFC.
+
+        A bool stands for the first (False) or second (True) value of a domain of two. Outside a
+        closed domain the metric's `other` answers. Raises InvalidValue, without the value in it.
+        """
+        if isinstance(value, bool):
+            values = self.mechanism.values
+            if values is None or len(values) != 2:
+                raise InvalidValue(self.name, "takes text, not a bool", "pass a str")
+            return values[value]
+        if not isinstance(value, str):
+            raise InvalidValue(
+                self.name, f"takes text, not {type(value).__name__}", "convert the value to str"
+            )
+        try:
+            text = canonical_bytes(value).decode()
+        except TextProblem as error:
+            raise InvalidValue(self.name, f"the value {error.what}", "pass valid text") from None
+        if self.mechanism.values is None or text in self.indices:
+            return text
+        if self.other is None:
+            raise InvalidValue(
+                self.name,
+                "the value is not in the domain and the metric declares no `other`",
+                "add the value or an `other` to the registry, under a new revision",
+            )
+        return self.other
+
+
+def parse_metric(name: str, table: Mapping[str, Any]) -> Metric:
+    """Build a metric from its table. Raises RegistryError with the path of the first field that is
+    wrong.
+    """
+    fields = Fields(table, f"metrics.{name}")
+    if not is_slug(name):
+        fields.problem("", "is not a name", "use a-z, 0-9, _ . - and start with a letter")
+    mechanism_name = fields.slug("mechanism")
+    try:
+        mechanism = from_fields(mechanism_name, fields)
+    except UnknownMechanism:
+        fields.problem("mechanism", "is not a known mechanism", "see `rumor registry mechanisms`")
+    _check_size(mechanism, fields)
+    other = fields.text("other") if fields.has("other") else None
+    if other is not None and other not in (mechanism.values or ()):
+        fields.problem("other", "is not one of `values`", "add it to `values`")
+    changes_sensitive = fields.flag("changes_sensitive", default=False)
+    if changes_sensitive and mechanism.memoised:
+        fields.problem(
+            "changes_sensitive",
+            "forbids a memoised mechanism, which shows when an answer changes",
+            "choose a mechanism with fresh noise",
+        )
+    daily = fields.epsilon("daily_epsilon", MAX_ACCOUNT, default=mechanism.epsilon_report)
+    if daily < mechanism.epsilon_report:
+        fields.problem(
+            "daily_epsilon",
+            f"allows no report: one costs {format_micro(mechanism.epsilon_report)}",
+            "raise it or lower the epsilon of a report",
+        )
+    lifetime: int | None = None
+    if fields.has("lifetime_epsilon"):
+        lifetime = fields.epsilon("lifetime_epsilon", MAX_ACCOUNT)
+        if lifetime < mechanism.epsilon_life(1):
+            fields.problem(
+                "lifetime_epsilon",
+                f"allows no report: the first costs {format_micro(mechanism.epsilon_life(1))}",
+                "raise it",
+            )
+    metric = Metric(
+        name=name,
+        revision=fields.integer("revision", 1, MAX_REVISION),
+        mechanism=mechanism,
+        question=fields.text("question", default=name),
+        owner=fields.text("owner"),
+        purpose=fields.text("purpose"),
+        expires=fields.day("expires"),
+        family=fields.slug("family", default=name),
+        daily_epsilon=daily,
+        lifetime_epsilon=lifetime,
+        other=other,
+        changes_sensitive=changes_sensitive,
+        min_reports=fields.integer("min_reports", 1, 2**53, default=1),
+        expected_devices=(
+            fields.integer("expected_devices", 1, 2**53) if fields.has("expected_devices") else None
+        ),
+    )
+    fields.finish()
+    return metric
+
+
+def _check_size(mechanism: Mechanism, fields: Fields) -> None:
+    if mechanism.payload_bytes > MAX_PAYLOAD_BYTES:
+        fields.problem("mechanism", f"has payloads over {MAX_PAYLOAD_BYTES} bytes", "ask for less")
+    if mechanism.cells * mechanism.cohorts > MAX_CELLS:
+        fields.problem("mechanism", f"has a tally over {MAX_CELLS} cells", "ask for less")
+    for which, epsilon in (
+        ("one report", mechanism.epsilon_report),
+        ("one unchanging value", mechanism.epsilon_infinity or 0),
+    ):
+        if epsilon > MAX_EPSILON:
+            fields.problem(
+                "mechanism",
+                f"costs {format_micro(epsilon)} for {which}, more than {MAX_EPSILON // MICRO}",
+                "choose parameters that perturb more",
+            )
+
+
+def parse_metrics(tables: Mapping[str, Any], root: Fields) -> dict[str, Metric]:
+    """Build every metric. Raises RegistryError with one problem for each metric that is wrong."""
+    metrics: dict[str, Metric] = {}
+    problems: list[Problem] = []
+    for name, table in tables.items():
+        try:
+            if not isinstance(table, Mapping):
+                root.problem(f"metrics.{name}", "is not a table", f"write [metrics.{name}]")
+            metrics[name] = parse_metric(name, table)
+        except RegistryError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise RegistryError(tuple(problems))
+    return metrics

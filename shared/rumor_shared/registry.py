@@ -1,0 +1,164 @@
+"""The registry: the TOML file that declares every metric, read by both sides.
+
+[registry]
+max_age_days = 7            # outbox age, day window and id retention: one number
+daily_epsilon = 8.0         # what a device may spend a day, over all metrics
+
+[metrics.theme]
+revision = 1
+mechanism = "krr"
+epsilon = 1.0
+values = ["light", "dark", "system"]
+question = "Which theme is set?"
+owner = "design@example.org"
+purpose = "product improvement"
+expires = 2027-12-31
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from rumor_shared.epsilon import format_micro
+from rumor_shared.errors import Problem, RegistryError, UnknownMetric
+from rumor_shared.fields import Fields
+from rumor_shared.metric import MAX_ACCOUNT, Metric, parse_metrics
+
+# A report older than this is of no use to anyone, and its id would have to be kept as long.
+MAX_AGE_DAYS = 90
+DEFAULT_AGE_DAYS = 7
+# Below this many devices in a kept cohort on a day, a cell of the tally is nearly a report.
+CROWD = 100
+
+
+@dataclass(frozen=True)
+class Registry:
+    """Every metric of one file, and what they share.
+
+    `body` is the file as it was read; its SHA-256 is the ETag under which a server offers it.
+    """
+
+    metrics: Mapping[str, Metric]
+    max_age_days: int
+    daily_epsilon: int
+    lifetime_epsilon: int | None
+    body: bytes = field(repr=False)
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of the file, in hexadecimal."""
+        return hashlib.sha256(self.body).hexdigest()
+
+    def metric(self, name: str) -> Metric:
+        """Return the metric `name`. Raises UnknownMetric."""
+        try:
+            return self.metrics[name]
+        except KeyError:
+            raise UnknownMetric(name) from None
+
+    def expired(self, day: date) -> tuple[Problem, ...]:
+        """Return a problem for each metric whose last valid day is before `day`."""
+        return tuple(
+            Problem(f"metrics.{m.name}.expires", f"was {m.expires}", "remove it or set a new date")
+            for m in self.metrics.values()
+            if m.expired(day)
+        )
+
+    def warnings(self) -> tuple[Problem, ...]:
+        """Return what is allowed and yet worth a second look."""
+        found = []
+        for m in self.metrics.values():
+            where = f"metrics.{m.name}"
+            crowd = (m.expected_devices or 0) // m.mechanism.cohorts
+            if m.mechanism.memoised and m.mechanism.cohorts > 1 and crowd < CROWD:
+                found.append(
+                    Problem(
+                        f"{where}.expected_devices",
+                        f"means {crowd} devices in a kept cohort on a day, fewer than {CROWD}: "
+                        "a cell of the tally is nearly a report",
+                        "use fewer cohorts, or state how many devices you expect",
+                    )
+                )
+            if m.daily_epsilon > self.daily_epsilon:
+                found.append(
+                    Problem(
+                        f"{where}.daily_epsilon",
+                        f"is above the {format_micro(self.daily_epsilon)} of all metrics together",
+                        "lower it, or raise registry.daily_epsilon",
+                    )
+                )
+            if m.mechanism.values is not None and len(m.mechanism.values) > 2 and m.other is None:
+                found.append(
+                    Problem(
+                        f"{where}.other",
+                        "is not given, so the client refuses a value outside the domain",
+                        "name the value that stands for all others",
+                    )
+                )
+        return tuple(found)
+
+
+def load_registry(path: str | os.PathLike[str]) -> Registry:
+    """Read a registry file. Raises RegistryError with the path of every field that is wrong.
+
+    A file that can't be opened raises OSError. An expired metric is no error here: the server must
+    still explain its tallies, and an app must not fail on the day after; see `Registry.expired`.
+    """
+    return parse_registry(Path(path).read_bytes(), source=os.fspath(path))
+
+
+def parse_registry(body: bytes, source: str = "registry") -> Registry:
+    """Parse the bytes of a registry file. Raises RegistryError."""
+    try:
+        text = body.decode("utf-8", "strict")
+    except UnicodeDecodeError as error:
+        where = Problem(f"byte {error.start}", "is not valid UTF-8", "save the file as UTF-8")
+        raise RegistryError((where,), source) from None
+    try:
+        document = tomllib.loads(text, parse_float=Decimal)
+    except tomllib.TOMLDecodeError as error:
+        raise RegistryError((Problem("TOML", str(error), "mend the syntax"),), source) from None
+    try:
+        return _build(document, body)
+    except RegistryError as error:
+        raise RegistryError(error.problems, source) from None
+
+
+def registry_of(document: Mapping[str, Any]) -> Registry:
+    """Build a registry from tables in memory, as tests and simulations do. Raises RegistryError.
+
+    Its `body` is JSON and only identifies it: a server needs a registry read from a file.
+    """
+    body = json.dumps(document, default=str, sort_keys=True, ensure_ascii=True).encode()
+    return _build(document, body)
+
+
+def _build(document: Mapping[str, Any], body: bytes) -> Registry:
+    root = Fields(document, "")
+    top = Fields(root.table("registry") if root.has("registry") else {}, "registry")
+    tables = root.table("metrics")
+    if not tables:
+        root.problem("metrics", "is empty", "declare at least one metric")
+    metrics = parse_metrics(tables, root)
+    greediest = max(m.daily_epsilon for m in metrics.values())
+    registry = Registry(
+        metrics=metrics,
+        max_age_days=top.integer("max_age_days", 1, MAX_AGE_DAYS, default=DEFAULT_AGE_DAYS),
+        daily_epsilon=top.epsilon("daily_epsilon", MAX_ACCOUNT, default=greediest),
+        lifetime_epsilon=(
+            top.epsilon("lifetime_epsilon", MAX_ACCOUNT) if top.has("lifetime_epsilon") else None
+        ),
+        body=body,
+    )
+    top.finish()
+    root.finish()
+    return registry
