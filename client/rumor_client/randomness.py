@@ -58,6 +58,17 @@ class Randomness:
             if drawn < n:
                 return drawn
 
+    def unless(self, numerator: int, own: int, n: int) -> int:
+        """Return `own` with probability exactly numerator / 2**64, else uniformly one of the
+        others.
+
+        The result is in [0, n). Both draws are made in either case, so that the work done does not
+        show which was taken; the lie is drawn among n - 1, so that it never hits the truth.
+        """
+        kept = self.bernoulli(numerator)
+        other = self.below(n - 1)
+        return own if kept else other + (other >= own)
+
     def bits(self, count: int, set_mask: int, if_set: int, if_clear: int) -> int:
         """Return `count` independent bits as an integer.
 

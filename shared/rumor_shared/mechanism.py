@@ -25,7 +25,7 @@ MAX_PAYLOAD_BYTES = 64 * 1024
 MAX_KEPT_COHORTS = 256
 
 # Mechanisms that share the module of another: the same output law with other parameters.
-SHARED_MODULES = {"sue": "unary", "oue": "unary", "basic_rappor": "rappor"}
+SHARED_MODULES = {"sue": "unary", "oue": "unary", "basic_rappor": "rappor", "hcms": "cms"}
 
 
 class Mechanism(ABC):

@@ -1,0 +1,1 @@
+"""The collector: it takes reports in, adds them up, and estimates frequencies."""

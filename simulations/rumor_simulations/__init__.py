@@ -1,0 +1,1 @@
+"""Populations that play real clients against a real collector."""
