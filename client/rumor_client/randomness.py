@@ -20,7 +20,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from rumor_shared.probability import HALF, ONE
+from rumor_shared.probability import BITS, ONE
 from rumor_shared.wire import length_prefixed
 
 PERMANENT_LABEL = "rumor/permanent/1"
@@ -76,29 +76,26 @@ class Randomness:
         if_clear / 2**64 elsewhere.
         """
         size = (count + 7) // 8
-        everything = (1 << count) - 1
-        clear_mask = everything & ~set_mask
+        undecided = (1 << count) - 1
+        clear_mask = undecided & ~set_mask
         ones = 0
-        undecided = everything
         if if_set == ONE:
             ones |= set_mask
             undecided &= clear_mask
         if if_clear == ONE:
             ones |= clear_mask
             undecided &= set_mask
-        # Once no threshold has a digit left, an undecided u equals it and is not below it.
-        remaining = if_set | if_clear
-        read = self._read
-        digit = HALF
-        while undecided and remaining & ((digit << 1) - 1):
-            drawn = int.from_bytes(read(size), "little")
-            threshold = (set_mask if if_set & digit else 0) | (
-                clear_mask if if_clear & digit else 0
-            )
-            differs = undecided & (drawn ^ threshold)
+        thresholds = (0, clear_mask, set_mask, set_mask | clear_mask)
+        # Below their lowest digit both thresholds are zero: an undecided u is not less than either.
+        lowest = ((if_set | if_clear | ONE) & -(if_set | if_clear | ONE)).bit_length() - 1
+        read, to_int = self._read, int.from_bytes
+        for digit in range(BITS - 1, lowest - 1, -1):
+            if not undecided:
+                break
+            threshold = thresholds[(if_set >> digit & 1) << 1 | if_clear >> digit & 1]
+            differs = undecided & (to_int(read(size), "little") ^ threshold)
             ones |= differs & threshold
             undecided ^= differs
-            digit >>= 1
         return ones
 
 
