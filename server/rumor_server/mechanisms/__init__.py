@@ -1,0 +1,1 @@
+"""One module a mechanism: payloads to tally, tally to estimates."""
