@@ -1,0 +1,1 @@
+"""One module a subject, each with `measure() -> list[Row]`; the bench finds them by itself."""

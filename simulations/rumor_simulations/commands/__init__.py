@@ -1,0 +1,1 @@
+"""The commands of `rumor` that this room brings."""
