@@ -158,7 +158,7 @@ def test_wrong_field_is_named(field: str, value: Any, what: str) -> None:
         ("q", {"f": 0, "q": 1}, "certain while f = 0"),
         ("f", {"epsilon_infinity": 4, "epsilon_first_report": 1}, "beside epsilon_infinity"),
         ("bits", {"bits": 1}, "not in 2 to"),
-        ("hashes", {"hashes": 17}, "not in 1 to 16"),
+        ("hashes", {"hashes": 16}, "not in 1 to 15"),
         ("cohorts", {"cohorts": 3}, "not a power of two"),
         ("cohorts", {"cohorts": 512}, "not in 1 to 256"),
         ("mechanism", {"f": 0.0001, "p": 0.0001, "q": 0.9999}, "for one report, more than 16"),

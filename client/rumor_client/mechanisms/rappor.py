@@ -5,20 +5,27 @@ from __future__ import annotations
 from typing import cast
 
 from rumor_client.randomness import Randomness
+from rumor_client.rappor_secret import respond
 from rumor_shared.bits import decode_bits, encode_bits
-from rumor_shared.hashing import hash_bytes
 from rumor_shared.mechanisms.rappor import Rappor
 from rumor_shared.metric import Metric
 from rumor_shared.probability import ONE
+from rumor_shared.rappor_md5 import RapporClient
 from rumor_shared.text import canonical_bytes
 
 
 def permanent(metric: Metric, text: str, cohort: int, randomness: Randomness) -> bytes:
     """Return the permanent response to a value: its Bloom bits, each replaced by a fair coin with
     probability f.
+
+    Where the metric follows one of Google's clients, the coins are drawn as that client draws them:
+    from that client's own stream (`rumor_client.rappor_secret`) they are the same.
     """
     mechanism = cast(Rappor, metric.mechanism)
     bloom = _bloom(metric, mechanism, text, cohort)
+    if mechanism.client is not RapporClient.EXACT:
+        answer = respond(bloom, mechanism.bits, mechanism.half_f, randomness)
+        return encode_bits(answer, mechanism.bits)
     stays, flips = ONE - mechanism.half_f, mechanism.half_f
     return encode_bits(randomness.bits(mechanism.bits, bloom, stays, flips), mechanism.bits)
 
@@ -42,6 +49,6 @@ def _bloom(metric: Metric, mechanism: Rappor, text: str, cohort: int) -> int:
     if mechanism.values is not None:
         return 1 << metric.indices[text]
     bits = 0
-    for bit in mechanism.bloom_bits(hash_bytes(canonical_bytes(text)), metric.key, cohort):
+    for bit in mechanism.filter_bits(canonical_bytes(text), metric.key, cohort):
         bits |= 1 << bit
     return bits

@@ -9,16 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor_server.bit_tally import bit_tally
-from rumor_server.candidate_hashing import hash_candidates, positions, salts
-from rumor_server.decoding import decode_sketch
+from rumor_server.candidate_hashing import Candidates, hash_candidates, positions, salts
+from rumor_server.decoding import Positions, decode_sketch
 from rumor_server.estimation.count_law import count_law
 from rumor_server.estimation.estimates import Estimates
 from rumor_server.estimation.grouping import Groups, group_bits
 from rumor_server.estimation.pure import estimate_pure
 from rumor_server.estimation.significance import check_alpha, quantile
 from rumor_server.normal_estimates import estimate_normal
+from rumor_server.rappor_md5_hashing import md5_positions
 from rumor_server.tally import Tally
-from rumor_shared.mechanisms.rappor import Rappor
+from rumor_shared.mechanisms.rappor import RAPPOR_MD5, Rappor
 from rumor_shared.metric import Metric
 from rumor_shared.probability import as_fraction
 
@@ -84,12 +85,7 @@ def _decode(
     known = hash_candidates(texts)
     if not known.texts:
         return Estimates.empty((), alpha, n=tally.n)
-    salted = salts(metric.key, mechanism.cohorts, mechanism.hashes)
-
-    def cells(start: int, stop: int) -> NDArray[np.int64]:
-        part = slice(start, stop)
-        return positions(known.first[part], known.second[part], salted, mechanism.bits)
-
+    cells = _positions(metric, mechanism, known)
     counts, p1, p0 = tally.counts, mechanism.q_star, mechanism.p_star
     if p1 < p0:
         # A filter that is turned round: its zeros support.
@@ -123,3 +119,16 @@ def _decode(
         unexplained=decoded.unexplained,
         unexplained_std_error=decoded.unexplained_std_error,
     )
+
+
+def _positions(metric: Metric, mechanism: Rappor, known: Candidates) -> Positions:
+    """Return which bits candidates set, by the hashing of the metric."""
+    if mechanism.hashing == RAPPOR_MD5:
+        return md5_positions(known.texts, mechanism)
+    salted = salts(metric.key, mechanism.cohorts, mechanism.hashes)
+
+    def cells(start: int, stop: int) -> NDArray[np.int64]:
+        part = slice(start, stop)
+        return positions(known.first[part], known.second[part], salted, mechanism.bits)
+
+    return cells

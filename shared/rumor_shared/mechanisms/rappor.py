@@ -15,6 +15,10 @@ a value, one hash.
 Payload: k bits, little-endian within a byte. Tally: k cells a cohort. With f = 0 nothing is
 permanent: each report costs the same and draws a fresh cohort. Rounding: f/2 up, p and q towards
 each other.
+
+`hashing` says which bits a value sets: "mix" (`rumor_shared.hashing`, the default) or "rappor_md5"
+(`rumor_shared.rappor_md5`: the filters of Google's clients). Under the latter `client` ("exact",
+"python", "cpp", "java") says whose reports are counted, which decides what f really is.
 """
 
 from __future__ import annotations
@@ -22,12 +26,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from rumor_shared import rappor_md5
 from rumor_shared.bits import check_bits, payload_length
 from rumor_shared.epsilon import exp_bounds, from_micro, micro_epsilon
 from rumor_shared.fields import Fields
-from rumor_shared.hashing import MAX_HASHES, ValueHash, positions
+from rumor_shared.hashing import MAX_HASHES, ValueHash, hash_bytes, positions
 from rumor_shared.mechanism import MAX_CELLS, MAX_KEPT_COHORTS, MAX_PAYLOAD_BYTES, Mechanism
 from rumor_shared.probability import ONE, as_fraction, round_down, round_up
+from rumor_shared.rappor_md5 import RapporClient, effective_f, most_bits, most_hashes
+
+MIX = "mix"
+RAPPOR_MD5 = "rappor_md5"
 
 # Permanent answers are redrawn for no more values than this: each costs epsilon_infinity anew.
 _MAX_VALUES = 1000
@@ -46,31 +55,43 @@ class Rappor(Mechanism):
     p_set: int
     q_set: int
     permanent_values: int
+    hashing: str = MIX
+    client: RapporClient = RapporClient.EXACT
 
     @classmethod
     def from_fields(cls, name: str, fields: Fields) -> Rappor:
         """Read `f, p, q` or `epsilon_infinity, epsilon_first_report`; then `max_values` (default
         1).
 
-        `rappor` needs `bits` and takes `hashes` (2) and `cohorts` (64); `basic_rappor` needs
-        `values`.
+        `rappor` needs `bits` and takes `hashes` (2), `cohorts` (64), `hashing` ("mix") and, under
+        `hashing = "rappor_md5"`, `client` ("exact"); `basic_rappor` needs `values`.
         """
         values: tuple[str, ...] | None = None
+        hashing, client = MIX, RapporClient.EXACT
         if name == "basic_rappor":
             values = fields.texts("values", 2, MAX_PAYLOAD_BYTES * 8)
             bits, hashes, cohorts = len(values), 1, 1
         else:
-            bits = fields.integer("bits", 2, MAX_PAYLOAD_BYTES * 8)
-            hashes = fields.integer("hashes", 1, min(bits, MAX_HASHES), default=min(2, bits))
+            hashing = _choice(fields, "hashing", (MIX, RAPPOR_MD5))
+            longest, most = MAX_PAYLOAD_BYTES * 8, MAX_HASHES
+            if hashing == RAPPOR_MD5:
+                client = RapporClient(_choice(fields, "client", tuple(RapporClient)))
+                longest = most_bits(client) or longest
+            bits = fields.integer("bits", 2, longest)
+            if hashing == RAPPOR_MD5:
+                most = most_hashes(bits, client)
+            hashes = fields.integer("hashes", 1, min(bits - 1, most), default=min(2, bits - 1))
             cohorts = fields.power_of_two("cohorts", MAX_KEPT_COHORTS, default=64)
             if bits * cohorts > MAX_CELLS:
                 fields.problem("bits", f"x cohorts passes {MAX_CELLS} cells", "use fewer of either")
         if fields.has("epsilon_infinity"):
-            half_f, p_set, q_set = _solve(fields, hashes)
+            half_f, p_set, q_set = _solve(fields, hashes, client)
         else:
-            half_f, p_set, q_set = _given(fields)
+            half_f, p_set, q_set = _given(fields, client)
         permanent = fields.integer("max_values", 1, _MAX_VALUES, default=1) if half_f else 0
-        return cls(name, values, bits, hashes, cohorts, half_f, p_set, q_set, permanent)
+        return cls(
+            name, values, bits, hashes, cohorts, half_f, p_set, q_set, permanent, hashing, client
+        )
 
     @property
     def q_star(self) -> Fraction:
@@ -123,18 +144,38 @@ class Rappor(Mechanism):
         return micro_epsilon(Fraction(ONE - self.half_f, self.half_f) ** (2 * self.hashes))
 
     def bloom_bits(self, value: ValueHash, key: int, cohort: int) -> tuple[int, ...]:
-        """Return the bits that a value sets in a cohort's filter; two hashes may coincide."""
+        """Return the bits that a value sets under `hashing = "mix"`; two hashes may coincide."""
         return positions(value, key, cohort, self.hashes, self.bits)
+
+    def filter_bits(self, value: bytes, key: int, cohort: int) -> tuple[int, ...]:
+        """Return the bits that a value's canonical bytes set in a cohort's filter.
+
+        Whatever the hashing; two hashes may coincide.
+        """
+        if self.hashing == RAPPOR_MD5:
+            return rappor_md5.bloom_bits(value, cohort, self.hashes, self.bits, self.client)
+        return self.bloom_bits(hash_bytes(value), key, cohort)
 
     def check_payload(self, payload: bytes) -> None:
         """Accept exactly k bits with clear padding."""
         check_bits(payload, self.bits)
 
 
-def _given(fields: Fields) -> tuple[int, int, int]:
-    f, p, q = (fields.probability(key) for key in ("f", "p", "q"))
+def _choice(fields: Fields, key: str, choices: tuple[str, ...]) -> str:
+    choice = fields.text(key, default=choices[0])
+    if choice not in choices:
+        fields.problem(key, "is not a choice here", f"choose {', '.join(choices)}")
+    return choice
+
+
+def _given(fields: Fields, client: RapporClient) -> tuple[int, int, int]:
+    given, p, q = (fields.probability(key) for key in ("f", "p", "q"))
+    f = effective_f(given, client)
     if f == 1:
-        fields.problem("f", "is 1, so a report says nothing of the value", "choose f below 1")
+        rounded = "" if f == given else f" as the {client} client rounds it"
+        fields.problem(
+            "f", f"is 1{rounded}, so a report says nothing of the value", "choose f below 1"
+        )
     if p == q:
         fields.problem("p", "equals q, so a report says nothing of the value", "choose p below q")
     low_name, high_name = ("p", "q") if p < q else ("q", "p")
@@ -149,7 +190,13 @@ def _given(fields: Fields) -> tuple[int, int, int]:
     return half_f, p_set, q_set
 
 
-def _solve(fields: Fields, hashes: int) -> tuple[int, int, int]:
+def _solve(fields: Fields, hashes: int, client: RapporClient) -> tuple[int, int, int]:
+    if client is not RapporClient.EXACT:
+        fields.problem(
+            "epsilon_infinity",
+            f"can't choose f for the {client} client, which has its own",
+            "give the f, p and q of the devices",
+        )
     for key in ("f", "p", "q"):
         if fields.has(key):
             fields.problem(key, "is given beside epsilon_infinity", "give one or the other")

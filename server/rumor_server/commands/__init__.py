@@ -1,0 +1,1 @@
+"""Commands of the collector: each module has `main(argv) -> int`."""
