@@ -1,1 +1,98 @@
-"""The device: it perturbs each answer, keeps the ledger, and uploads the reports."""
+"""The device: it perturbs each answer, keeps the ledger, and uploads the reports.
+
+    from rumor_client import Client
+
+    with Client("metrics.toml", "https://rumor.example.org", app="editor") as client:
+        client.consent.grant()          # once, when the owner has agreed
+        client.record("theme", "dark")
+
+Importing this costs next to nothing: each name is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+# Type checkers take this name as true; importing `typing` would cost ten times this package.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rumor_client.client import Client
+    from rumor_client.consent import Choice, Consent, Effective
+    from rumor_client.delivery import FlushResult, UploadStatus
+    from rumor_client.errors import (
+        ClientError,
+        ConfigurationError,
+        NoAnswer,
+        StateBusy,
+        StateUnavailable,
+    )
+    from rumor_client.memory_state import MemoryState
+    from rumor_client.outbox import Bounds
+    from rumor_client.report import Report, Sent, Waiting
+    from rumor_client.result import Cap, RecordStatus, Result
+    from rumor_client.sqlite_state import SqliteState
+    from rumor_client.state import State
+    from rumor_client.status import Status
+    from rumor_client.transport import Request, Response, Transport
+
+__all__ = [
+    "Bounds",
+    "Cap",
+    "Choice",
+    "Client",
+    "ClientError",
+    "ConfigurationError",
+    "Consent",
+    "Effective",
+    "FlushResult",
+    "MemoryState",
+    "NoAnswer",
+    "RecordStatus",
+    "Report",
+    "Request",
+    "Response",
+    "Result",
+    "Sent",
+    "SqliteState",
+    "State",
+    "StateBusy",
+    "StateUnavailable",
+    "Status",
+    "Transport",
+    "UploadStatus",
+    "Waiting",
+]
+
+_HOMES = {
+    "client": ("Client",),
+    "consent": ("Choice", "Consent", "Effective"),
+    "delivery": ("FlushResult", "UploadStatus"),
+    "errors": (
+        "ClientError",
+        "ConfigurationError",
+        "NoAnswer",
+        "StateBusy",
+        "StateUnavailable",
+    ),
+    "memory_state": ("MemoryState",),
+    "outbox": ("Bounds",),
+    "report": ("Report", "Sent", "Waiting"),
+    "result": ("Cap", "RecordStatus", "Result"),
+    "sqlite_state": ("SqliteState",),
+    "state": ("State",),
+    "status": ("Status",),
+    "transport": ("Request", "Response", "Transport"),
+}
+
+
+def __getattr__(name: str) -> object:
+    import importlib
+
+    for module, names in _HOMES.items():
+        if name in names:
+            found: object = getattr(importlib.import_module(f"rumor_client.{module}"), name)
+            globals()[name] = found
+            return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,75 @@
+"""What the collector said: verdicts by report id, read from a 200 that is truly its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from rumor_client.body import text_of
+from rumor_client.report import Report
+from rumor_client.transport import Response
+from rumor_shared.wire import JSON, Reason, Verdict
+
+
+class Answered(NamedTuple):
+    """The verdict on one report."""
+
+    verdict: Verdict
+    reason: Reason | None
+
+
+def is_html(response: Response) -> bool:
+    """Return whether a page came: from a captive portal or a proxy, never from the collector."""
+    return "html" in _media_type(response)
+
+
+def verdicts(response: Response, reports: Mapping[str, Report]) -> dict[str, Answered] | None:
+    """Return the verdict on each report that was given one, by the base64 of its id.
+
+    `reports` are those that were sent. Returns None where the answer isn't the collector's, which
+    acknowledges nothing: it isn't JSON, lacks `results` or `server_day`, or speaks of a report
+    that was not sent.
+    """
+    if response.status != 200 or _media_type(response) != JSON:
+        return None
+    import json  # first needed with the first answer
+
+    try:
+        document = json.loads(response.body)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(document, dict) or not isinstance(document.get("server_day"), str):
+        return None
+    results = document.get("results")
+    if not isinstance(results, list):
+        return None
+    found: dict[str, Answered] = {}
+    for entry in results:
+        if not isinstance(entry, dict) or entry.get("id") not in reports:
+            return None
+        answered = _answered(entry)
+        if answered is not None:
+            found[entry["id"]] = answered
+    return found
+
+
+def by_text(reports: list[Report]) -> dict[str, Report]:
+    """Return the reports by their ids as they travel."""
+    return {text_of(report.id): report for report in reports}
+
+
+def _answered(entry: Mapping[str, Any]) -> Answered | None:
+    """Return the verdict of one entry, or None for one that this release doesn't know."""
+    try:
+        verdict = Verdict(str(entry.get("verdict")))
+    except ValueError:
+        return None
+    try:
+        return Answered(verdict, Reason(str(entry.get("reason"))))
+    except ValueError:
+        # A later collector may have more reasons: the verdict counts.
+        return Answered(verdict, None)
+
+
+def _media_type(response: Response) -> str:
+    return response.headers.get("content-type", "").partition(";")[0].strip().lower()

@@ -1,0 +1,276 @@
+"""The client that an app embeds: it records answers, and reports them if the owner agrees."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from time import monotonic, sleep
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from rumor_client.clock import Clock, utc_now
+from rumor_client.consent import Consent
+from rumor_client.delivery import FlushResult, UploadStatus
+from rumor_client.errors import ConfigurationError, StateBusy, StateUnavailable
+from rumor_client.folders import state_path
+from rumor_client.ledger import EVERYTHING, LIFE, Account, AppCaps, app_cap
+from rumor_client.outbox import Bounds
+from rumor_client.randomness import Randomness, system_randomness
+from rumor_client.recording import Recorder
+from rumor_client.report import Sent, Waiting
+from rumor_client.result import RecordStatus, Result
+from rumor_client.state import LOCK_WAIT, State
+from rumor_client.status import Status
+from rumor_client.transport import Request, Response, Transport, check_endpoint
+from rumor_client.warn import warn_once
+from rumor_shared.days import utc_day
+from rumor_shared.registry import Registry, load_registry, parse_registry
+
+if TYPE_CHECKING:
+    from rumor_client.upload import Uploader
+    from rumor_client.worker import Worker
+
+# How long a denial waits for the request under way, and an app for its last upload.
+_LAST_REQUEST = 2.0
+DEFAULT_INTERVAL = 300.0
+
+
+class Client:
+    """Records perturbed answers and uploads them. Safe between threads, processes and forks.
+
+    `registry` is a Registry, its file's path or its bytes. Without an `endpoint` reports wait on
+    the device. `state` is a State or the path of its file; without it, a file in the user's data
+    folder, named by `app`. `key` is the collector's ingest key. `daily_cap` and `lifetime_cap` are
+    the app's own hard caps on epsilon over all metrics, exact decimals that no registry can raise.
+
+    With `background`, a daemon thread uploads about once in `upload_interval` seconds, and for at
+    most two seconds at exit; else only `flush` does. `environ` and `policy` (a path) are where a
+    denial may come from beside the owner's word. `clock`, `transport` and `randomness` are seams
+    for tests; `transport` is a plain function from Request to Response.
+
+    Making a client reads the registry and nothing else. Raises RegistryError, ConfigurationError,
+    and OSError for a registry file that can't be read.
+    """
+
+    def __init__(
+        self,
+        registry: Registry | str | os.PathLike[str] | bytes,
+        endpoint: str | None = None,
+        *,
+        state: State | str | os.PathLike[str] | None = None,
+        app: str | None = None,
+        key: str | None = None,
+        daily_cap: Decimal | str | int | float | None = None,
+        lifetime_cap: Decimal | str | int | float | None = None,
+        bounds: Bounds | None = None,
+        background: bool = True,
+        upload_interval: float = DEFAULT_INTERVAL,
+        environ: Mapping[str, str] | None = None,
+        policy: str | os.PathLike[str] | None = None,
+        clock: Clock = utc_now,
+        transport: Transport | None = None,
+        randomness: Callable[[], Randomness] = system_randomness,
+    ) -> None:
+        self.registry = _registry(registry)
+        self._caps = AppCaps(app_cap("daily_cap", daily_cap), app_cap("lifetime_cap", lifetime_cap))
+        self._state = _state(state, app, endpoint)
+        self._clock = clock
+        self._closed = False
+        self._recorder = Recorder(self.registry, self._caps, bounds or Bounds(), randomness)
+        self.consent = Consent(
+            (metric.purpose for metric in self.registry.metrics.values()),
+            self._state,
+            clock,
+            environ=environ,
+            policy=policy,
+            before_denial=self._let_go,
+        )
+        self._uploader: Uploader | None = None
+        self._worker: Worker | None = None
+        if endpoint is not None:
+            self._uploader = self._make_uploader(
+                check_endpoint(endpoint), _check_key(key), transport or _send, randomness
+            )
+            if background:
+                from rumor_client.worker import Worker  # threads only where they are wanted
+
+                self._worker = Worker(self._uploader, upload_interval)
+
+    def _make_uploader(
+        self,
+        endpoint: str,
+        key: str | None,
+        transport: Transport,
+        randomness: Callable[[], Randomness],
+    ) -> Uploader:
+        from rumor_client.upload import Uploader  # a client without an endpoint has no use for it
+
+        # Bound to the consent and not to the client, which a thread must not keep alive.
+        return Uploader(
+            endpoint,
+            key,
+            state=self._state,
+            max_age_days=self.registry.max_age_days,
+            granted=self.consent.is_granted,
+            clock=self._clock,
+            transport=transport,
+            randomness=randomness,
+        )
+
+    def record(self, metric: str, value: object) -> Result:
+        """Perturb `value` and store the report, if there is consent and budget for it.
+
+        Never touches the network and never waits more than 250 ms for a lock. What can't be done
+        is a status of the result; only a mistake in the app raises: UnknownMetric, and InvalidValue
+        for what the metric can't take, before anything is drawn or spent; a clock that is naive
+        raises ValueError. Whether a report is made never depends on which value is given.
+        """
+        declared = self.registry.metric(metric)
+        if self._closed:
+            return Result(RecordStatus.CLOSED, metric)
+        day = utc_day(self._clock())
+        deadline = monotonic() + LOCK_WAIT
+        try:
+            if not self.consent.is_granted(declared.purpose):
+                return Result(RecordStatus.NO_CONSENT, metric)
+            if declared.expired(day):
+                return Result(RecordStatus.EXPIRED, metric)
+            text = declared.text_of(value)
+            with self._state.transaction(max(0.0, deadline - monotonic())) as transaction:
+                # Another process may have denied since.
+                stored = transaction.choices()
+                if not self.consent.resolve(declared.purpose, stored).granted:
+                    return Result(RecordStatus.NO_CONSENT, metric)
+                result = self._recorder.record(transaction, declared, text, day)
+        except StateBusy:
+            return Result(RecordStatus.BUSY, metric)
+        except StateUnavailable as error:
+            warn_once("unavailable", f"rumor: {error}")
+            return Result(RecordStatus.UNAVAILABLE, metric)
+        if result.recorded and self._worker is not None:
+            self._worker.wake()
+        return result
+
+    def flush(self, timeout: float | None = None) -> FlushResult:
+        """Upload what waits, now and from this thread, and say how it went.
+
+        Without a timeout each report is tried once. With one (in seconds) a failed try is repeated
+        after a back-off for as long as time is left; looking up a name can take longer than that.
+        Days follow each other without a pause. The collector's `Retry-After` is kept in any case.
+        Nothing that the network, the collector or the state does is raised.
+        """
+        if self._uploader is None:
+            return FlushResult(UploadStatus.OFF, detail="there is no endpoint")
+        from rumor_client.upload import REQUEST_TIMEOUT
+        from rumor_client.worker import drain
+
+        if timeout is None:
+            return drain(self._uploader, None, monotonic() + REQUEST_TIMEOUT)
+        deadline = monotonic() + timeout
+        result = drain(self._uploader, deadline, deadline)
+        while result.retry_in is not None and monotonic() + result.retry_in < deadline:
+            sleep(result.retry_in)
+            result = result.then(drain(self._uploader, deadline, deadline))
+        return result
+
+    async def aflush(self, timeout: float | None = None) -> FlushResult:
+        """Upload what waits without blocking the event loop; see `flush`."""
+        import asyncio  # only an app that runs it already calls this
+
+        return await asyncio.to_thread(self.flush, timeout)
+
+    def status(self) -> Status:
+        """Return what holds, what is spent and what waits. Raises StateBusy, StateUnavailable."""
+        today = utc_day(self._clock())
+        accounts = [Account("all", EVERYTHING, today.isoformat()), Account("all", EVERYTHING, LIFE)]
+        with self._state.transaction() as transaction:
+            stored = transaction.choices()
+            spent_today, spent_life = transaction.spent(accounts)
+            size = transaction.size()
+            sent = len(transaction.sent())
+            dropped = transaction.drops()
+        lives = (self.registry.lifetime_epsilon, self._caps.lifetime)
+        days = (self.registry.daily_epsilon, self._caps.daily)
+        return Status(
+            consent={name: self.consent.resolve(name, stored) for name in self.consent.purposes},
+            spent_today=spent_today,
+            daily_cap=min(cap for cap in days if cap is not None),
+            spent_life=spent_life,
+            lifetime_cap=min((cap for cap in lives if cap is not None), default=None),
+            waiting=size.reports,
+            waiting_bytes=size.stored,
+            sent=sent,
+            dropped=dropped,
+            stopped=self._uploader.stopped if self._uploader else None,
+            erasure_pending=self._state.erasure_pending(),
+        )
+
+    def waiting(self) -> list[Waiting]:
+        """Return every report that waits, oldest first. Raises StateBusy, StateUnavailable."""
+        with self._state.transaction() as transaction:
+            return transaction.waiting(None, 0, transaction.size().reports)
+
+    def sent(self) -> list[Sent]:
+        """Return the reports that were answered for good and are young enough to be retracted.
+
+        Raises StateBusy and StateUnavailable.
+        """
+        with self._state.transaction() as transaction:
+            return transaction.sent()
+
+    def close(self) -> None:
+        """Upload what waits for at most two seconds if there is a background thread, and stop.
+
+        What could not be sent stays for the next run. May be called again.
+        """
+        self._closed = True
+        if self._worker is not None:
+            deadline = monotonic() + _LAST_REQUEST
+            self._worker.close(deadline)
+            self._worker.join(deadline)
+        self._state.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _let_go(self) -> None:
+        if self._uploader is not None:
+            self._uploader.let_go(_LAST_REQUEST)
+
+
+def _registry(given: Registry | str | os.PathLike[str] | bytes) -> Registry:
+    if isinstance(given, Registry):
+        return given
+    return parse_registry(given) if isinstance(given, bytes) else load_registry(given)
+
+
+def _state(
+    given: State | str | os.PathLike[str] | None, app: str | None, endpoint: str | None
+) -> State:
+    if given is not None and not isinstance(given, str | os.PathLike):
+        return given
+    from rumor_client.sqlite_state import SqliteState  # a simulation in memory needs no SQLite
+
+    return SqliteState(state_path(app, endpoint) if given is None else given)
+
+
+def _check_key(key: str | None) -> str | None:
+    # RFC 6750, section 2.1: what a bearer token is made of. Anything else could end the header.
+    if key is not None and not (key.isascii() and key.isprintable() and key and " " not in key):
+        raise ConfigurationError("key", "is not a bearer token", "give the key as it was issued")
+    return key
+
+
+def _send(request: Request) -> Response:
+    from rumor_client.network import send  # http and TLS are the slowest imports of all
+
+    return send(request)

@@ -1,0 +1,55 @@
+"""How an upload ended, and what it did: what `flush` returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+
+class UploadStatus(StrEnum):
+    """How an upload ended.
+
+    DONE: everything that waited was sent and answered, though the collector may have asked to send
+    some again. LATER: it has to be tried again. STOPPED: the collector refuses this client, until
+    someone mends the key or the endpoint. TIMEOUT: time was up. ELSEWHERE: another process is
+    uploading. OFF: there is no endpoint, or no consent for some of what waits.
+    """
+
+    DONE = "done"
+    LATER = "later"
+    STOPPED = "stopped"
+    TIMEOUT = "timeout"
+    ELSEWHERE = "elsewhere"
+    OFF = "off"
+
+
+@dataclass(frozen=True)
+class FlushResult:
+    """What a pass did, in reports; `retry_in` is in seconds, `detail` says what was wrong.
+
+    `waiting` is what is in the outbox afterwards; `dropped` what the collector would never take.
+    """
+
+    status: UploadStatus
+    accepted: int = 0
+    duplicate: int = 0
+    rejected: int = 0
+    dropped: int = 0
+    waiting: int = 0
+    retry_in: float | None = None
+    detail: str | None = None
+
+    @property
+    def delivered(self) -> int:
+        """Reports the collector has counted, now or before."""
+        return self.accepted + self.duplicate
+
+    def then(self, later: FlushResult) -> FlushResult:
+        """Return what this pass and a later one did together; how it ended is the later one's."""
+        return replace(
+            later,
+            accepted=self.accepted + later.accepted,
+            duplicate=self.duplicate + later.duplicate,
+            rejected=self.rejected + later.rejected,
+            dropped=self.dropped + later.dropped,
+        )

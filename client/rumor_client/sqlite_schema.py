@@ -1,0 +1,127 @@
+"""The tables of the state file, and how a file proves that it is one of ours."""
+
+from __future__ import annotations
+
+import sqlite3
+from enum import Enum
+
+# "RUMR": what `file` and SQLite's own tools show for a state file.
+APPLICATION_ID = 0x52554D52
+SCHEMA_VERSION = 1
+
+# Nothing newer than SQLite 3.24 of 2018: system Pythons still link such old libraries.
+# `WITHOUT ROWID` where the key is the content: no second copy of it to overwrite at a denial.
+_TABLES = """
+CREATE TABLE device (
+    only INTEGER PRIMARY KEY CHECK (only = 1),
+    epoch INTEGER NOT NULL,
+    secret BLOB,
+    cohort INTEGER,
+    outbox_reports INTEGER NOT NULL,
+    outbox_bytes INTEGER NOT NULL,
+    erasure_pending INTEGER NOT NULL
+);
+INSERT INTO device VALUES (1, 0, NULL, NULL, 0, 0, 0);
+CREATE TABLE consent (
+    purpose TEXT PRIMARY KEY,
+    choice TEXT NOT NULL CHECK (choice IN ('granted', 'denied')),
+    as_of TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE ledger (
+    scope TEXT NOT NULL,
+    name TEXT NOT NULL,
+    day TEXT NOT NULL,
+    spent INTEGER NOT NULL CHECK (spent >= 0),
+    PRIMARY KEY (scope, name, day)
+) WITHOUT ROWID;
+CREATE TABLE series (
+    epoch INTEGER NOT NULL,
+    metric TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    cohorts INTEGER NOT NULL,
+    day TEXT NOT NULL,
+    reports INTEGER NOT NULL,
+    PRIMARY KEY (epoch, metric, revision, cohorts, day)
+) WITHOUT ROWID;
+CREATE TABLE memo (
+    epoch INTEGER NOT NULL,
+    metric TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    cohorts INTEGER NOT NULL,
+    tag BLOB NOT NULL,
+    PRIMARY KEY (epoch, metric, revision, cohorts, tag)
+) WITHOUT ROWID;
+CREATE TABLE permanent (
+    epoch INTEGER NOT NULL,
+    metric TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    cohorts INTEGER NOT NULL,
+    answer BLOB NOT NULL,
+    PRIMARY KEY (epoch, metric, revision, cohorts)
+) WITHOUT ROWID;
+CREATE TABLE outbox (
+    position INTEGER PRIMARY KEY,
+    id BLOB NOT NULL UNIQUE,
+    day TEXT NOT NULL,
+    metric TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    cohort INTEGER NOT NULL,
+    payload BLOB NOT NULL,
+    purpose TEXT NOT NULL
+);
+CREATE TABLE dropped (
+    reason TEXT PRIMARY KEY,
+    reports INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE sent (
+    id BLOB PRIMARY KEY,
+    day TEXT NOT NULL,
+    metric TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    cohort INTEGER NOT NULL,
+    payload BLOB NOT NULL,
+    purpose TEXT NOT NULL,
+    verdict TEXT NOT NULL,
+    reason TEXT
+) WITHOUT ROWID
+"""
+
+
+class Origin(Enum):
+    """What a file turns out to be."""
+
+    OURS = "ours"
+    EMPTY = "empty"
+    UNKNOWN_VERSION = "of a version this release doesn't know"
+    DAMAGED = "damaged"
+    FOREIGN = "of another program"
+
+
+def origin(connection: sqlite3.Connection) -> Origin:
+    """Return what the opened file is. Raises sqlite3.DatabaseError where SQLite can't tell."""
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if application == APPLICATION_ID:
+        if version != SCHEMA_VERSION:
+            return Origin.UNKNOWN_VERSION
+        # A file cut short by a full disk or a bad copy: a millisecond for a full outbox.
+        (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+        return Origin.OURS if verdict == "ok" else Origin.DAMAGED
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    return Origin.FOREIGN if application or version or tables else Origin.EMPTY
+
+
+def create(connection: sqlite3.Connection) -> None:
+    """Make the tables, in one transaction that also records the version."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        # Another process may have been faster.
+        if origin(connection) is Origin.EMPTY:
+            for statement in _TABLES.split(";"):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise

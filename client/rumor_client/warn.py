@@ -1,0 +1,15 @@
+"""One warning for one kind of trouble: the host app's log is not ours to fill."""
+
+from __future__ import annotations
+
+_warned: set[str] = set()
+
+
+def warn_once(kind: str, message: str) -> None:
+    """Log a warning to the logger `rumor_client`, the first time in this process for its kind."""
+    if kind in _warned:
+        return
+    _warned.add(kind)
+    import logging  # a healthy client never needs it
+
+    logging.getLogger("rumor_client").warning(message)
