@@ -7,7 +7,6 @@ through a binary float.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
 from datetime import date, datetime
@@ -58,6 +57,8 @@ class Fields:
         """Raise RegistryError if the table has a key that nothing asked for."""
         for key in self._table:
             if key not in self._known:
+                import difflib  # for a mistake only
+
                 near = difflib.get_close_matches(str(key), sorted(self._known), n=1)
                 fix = f"did you mean {near[0]!r}?" if near else "remove it"
                 self.problem(str(key), "is not a known field here", fix)

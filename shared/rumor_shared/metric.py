@@ -4,8 +4,6 @@ for it.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import date
@@ -61,6 +59,9 @@ class Metric:
 
         Two metrics of one name and revision must agree on it; if it changes, the revision must.
         """
+        import hashlib  # with json some 5 ms that an app's start needn't pay
+        import json
+
         mechanism = asdict(self.mechanism)  # type: ignore[call-overload]
         meaning = {"name": self.name, "revision": self.revision, "mechanism": mechanism}
         return hashlib.sha256(json.dumps(meaning, sort_keys=True).encode()).hexdigest()

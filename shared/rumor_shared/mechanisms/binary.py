@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 from rumor_shared.epsilon import exp_bounds, from_micro, micro_epsilon
 from rumor_shared.errors import MalformedPayload
@@ -43,7 +44,7 @@ class Binary(Mechanism):
         """One cell: the number of ones."""
         return 1
 
-    @property
+    @cached_property
     def epsilon_report(self) -> int:
         """ln(p / (1 - p)) of the rounded p."""
         return micro_epsilon(Fraction(self.keep, ONE - self.keep))

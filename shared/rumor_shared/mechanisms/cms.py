@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 from rumor_shared.bits import check_bits, payload_length
 from rumor_shared.epsilon import exp_bounds, from_micro, micro_epsilon
@@ -88,7 +89,7 @@ class CountMeanSketch(Mechanism):
         """One cell a bit, or one a row and sign."""
         return 2 * self.columns if self.hadamard else self.columns
 
-    @property
+    @cached_property
     def epsilon_report(self) -> int:
         """ln(p / (1 - p)) for the one sign; twice that for two differing bits."""
         ratio = Fraction(self.keep, ONE - self.keep)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 from rumor_shared.epsilon import exp_bounds, from_micro, micro_epsilon
 from rumor_shared.errors import MalformedPayload
@@ -61,7 +62,7 @@ class Hadamard(Mechanism):
         """One cell a column."""
         return self.columns
 
-    @property
+    @cached_property
     def epsilon_report(self) -> int:
         """ln(p / (1 - p)) of the rounded p: both halves are of one size."""
         return micro_epsilon(Fraction(self.keep, ONE - self.keep))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 from rumor_shared.epsilon import exp_bounds, from_micro, micro_epsilon
 from rumor_shared.errors import MalformedPayload
@@ -55,7 +56,7 @@ class Krr(Mechanism):
         """One cell an answer."""
         return len(self.values)
 
-    @property
+    @cached_property
     def epsilon_report(self) -> int:
         """ln(p / q) of the rounded p."""
         return micro_epsilon(Fraction(self.keep * (len(self.values) - 1), ONE - self.keep))

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from math import floor
 
 from rumor_shared.epsilon import exp_bounds, from_micro, micro_epsilon
@@ -79,7 +80,7 @@ class LocalHashing(Mechanism):
         """One cell a hash value."""
         return self.hash_range
 
-    @property
+    @cached_property
     def epsilon_report(self) -> int:
         """ln(p (g - 1) / (1 - p)) of the rounded p."""
         return micro_epsilon(Fraction(self.keep * (self.hash_range - 1), ONE - self.keep))

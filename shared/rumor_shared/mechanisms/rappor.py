@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 from rumor_shared import rappor_md5
 from rumor_shared.bits import check_bits, payload_length
@@ -130,13 +131,13 @@ class Rappor(Mechanism):
         """Number of values that get a permanent answer of their own."""
         return self.permanent_values
 
-    @property
+    @cached_property
     def epsilon_report(self) -> int:
         """h ln(q*(1 - p*) / (p*(1 - q*))), the larger response first."""
         high, low = max(self.q_star, self.p_star), min(self.q_star, self.p_star)
         return micro_epsilon((high * (1 - low) / (low * (1 - high))) ** self.hashes)
 
-    @property
+    @cached_property
     def epsilon_infinity(self) -> int | None:
         """2 h ln((1 - f/2) / (f/2))."""
         if not self.memoised:

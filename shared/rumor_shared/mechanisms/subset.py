@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from math import floor
 
 from rumor_shared.bits import decode_bits, encode_bits, payload_length
@@ -85,7 +86,7 @@ class Subset(Mechanism):
         """One cell a value."""
         return len(self.values)
 
-    @property
+    @cached_property
     def epsilon_report(self) -> int:
         """ln(p (k - w) / ((1 - p) w)) of the rounded p."""
         w, k = self.size, len(self.values)

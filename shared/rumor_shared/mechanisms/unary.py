@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 from rumor_shared.bits import check_bits, payload_length
 from rumor_shared.epsilon import exp_bounds, from_micro, micro_epsilon
@@ -61,7 +62,7 @@ class Unary(Mechanism):
         """One cell a bit."""
         return len(self.values)
 
-    @property
+    @cached_property
     def epsilon_report(self) -> int:
         """ln(p(1 - q) / (q(1 - p))) of the rounded p and q."""
         return micro_epsilon(self.p * (1 - self.q) / (self.q * (1 - self.p)))
