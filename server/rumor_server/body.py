@@ -1,0 +1,120 @@
+"""Read a request's body, counting every chunk on the wire and every chunk inflated.
+
+`Content-Length` is believed only where it says too much. Inflation asks zlib for no more than is
+still allowed, so neither a bomb nor a chunked flood is ever held: at most the limit, and one
+chunk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import zlib
+from collections.abc import Mapping
+
+from starlette.types import Receive
+
+from rumor_server.errors import BadRequest
+from rumor_shared.wire import JSON, MAX_BATCH_BYTES, MSGPACK
+
+# A body that is too large is read on and thrown away up to here, so that a client which sends
+# before it listens hears 413 (and splits) instead of a broken pipe (and retries for ever).
+_DISCARD_BYTES = 16 * MAX_BATCH_BYTES
+# zlib's window bits for "gzip header expected".
+_GZIP = 16 + zlib.MAX_WBITS
+
+
+class Disconnected(Exception):
+    """The client went away before its body was complete; nobody is left to answer."""
+
+
+def media_type(headers: Mapping[str, str]) -> str:
+    """Return the body's media type. Raises BadRequest 415 if it is none of ours."""
+    name, _, parameters = headers.get("content-type", "").partition(";")
+    name = name.strip().lower()
+    charset = parameters.replace(" ", "").replace('"', "").lower()
+    if name not in {JSON, MSGPACK} or charset not in {"", "charset=utf-8"}:
+        raise BadRequest(415, f"send Content-Type: {JSON} or {MSGPACK}")
+    return name
+
+
+def is_gzip(headers: Mapping[str, str]) -> bool:
+    """Return whether the body is gzip. Raises BadRequest 415 for any other encoding."""
+    encoding = headers.get("content-encoding", "identity").strip().lower()
+    if encoding not in {"identity", "gzip"}:
+        raise BadRequest(415, "send the body as it is, or with Content-Encoding: gzip")
+    return encoding == "gzip"
+
+
+async def read_body(
+    receive: Receive, headers: Mapping[str, str], seconds: float, limit: int = MAX_BATCH_BYTES
+) -> bytes:
+    """Return the body, inflated, of at most `limit` bytes.
+
+    Raises BadRequest: 400 for broken gzip, 408 where the whole took longer than `seconds`, 413
+    where it passes the limit on the wire or inflated, 415 for an unknown encoding. Raises
+    Disconnected.
+    """
+    inflater = zlib.decompressobj(_GZIP) if is_gzip(headers) else None
+    try:
+        async with asyncio.timeout(seconds):
+            length = headers.get("content-length", "")
+            if length.isdecimal() and (len(length) > 18 or int(length) > limit):
+                await _discard(receive, 0)
+                raise _too_large(limit)
+            return await _read(receive, inflater, limit)
+    except TimeoutError:
+        raise BadRequest(
+            408, f"the body did not arrive within {seconds:g} s; send it again", close=True
+        ) from None
+
+
+async def _read(receive: Receive, inflater: zlib._Decompress | None, limit: int) -> bytes:
+    body = bytearray()
+    wire = 0
+    more = True
+    while more:
+        chunk, more = await _next_chunk(receive)
+        wire += len(chunk)
+        if inflater is not None:
+            chunk = _inflate(inflater, chunk, limit - len(body))
+        if wire > limit or len(body) + len(chunk) > limit:
+            if more:
+                await _discard(receive, wire)
+            raise _too_large(limit)
+        body += chunk
+    if inflater is not None and not inflater.eof:
+        raise BadRequest(400, "the gzip body ends too early; send it whole")
+    return bytes(body)
+
+
+async def _next_chunk(receive: Receive) -> tuple[bytes, bool]:
+    message = await receive()
+    if message["type"] == "http.disconnect":
+        raise Disconnected
+    return message.get("body", b""), message.get("more_body", False)
+
+
+def _inflate(inflater: zlib._Decompress, chunk: bytes, room: int) -> bytes:
+    """Return what `chunk` inflates to, at most one byte more than `room`."""
+    try:
+        inflated = inflater.decompress(chunk, room + 1)
+    except zlib.error:
+        raise BadRequest(400, "the body is not valid gzip; compress it again", close=True) from None
+    if inflater.unused_data:
+        raise BadRequest(400, "bytes follow the end of the gzip body; send one member", close=True)
+    return inflated
+
+
+async def _discard(receive: Receive, read: int) -> None:
+    more = True
+    while more and read <= _DISCARD_BYTES:
+        chunk, more = await _next_chunk(receive)
+        read += len(chunk)
+
+
+def _too_large(limit: int) -> BadRequest:
+    return BadRequest(
+        413,
+        f"a body has at most {limit} bytes, also once inflated; send less at a time",
+        close=True,
+    )

@@ -1,0 +1,81 @@
+"""`rumor registry`: check a registry file, and list the mechanisms that one may name."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import rumor_shared.mechanisms
+from rumor_server.app import system_day
+from rumor_server.commands.typer_main import fail, run
+from rumor_shared.epsilon import format_micro
+from rumor_shared.errors import RegistryError
+from rumor_shared.metric import Metric
+from rumor_shared.registry import load_registry
+
+_HEAD = ("metric", "rev.", "mechanism", "epsilon a report", "a day", "for life", "expires")
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True)
+
+
+@app.command()
+def check(file: Annotated[Path, typer.Argument(help="The registry file.")]) -> None:
+    """Print each metric with its real epsilon, or everything that is wrong with the file."""
+    try:
+        registry = load_registry(file)
+    except (RegistryError, OSError) as error:
+        raise fail("registry", str(error)) from None
+    rows = [_HEAD, *map(_cells, registry.metrics.values())]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        print("  ".join(map(str.ljust, row, widths)).rstrip())
+    print()
+    life = registry.lifetime_epsilon
+    print(
+        f"All metrics together: at most {format_micro(registry.daily_epsilon)} a day and "
+        f"{'unbounded' if life is None else f'at most {format_micro(life)}'} for life; "
+        f"reports are taken for {registry.max_age_days} days."
+    )
+    for warning in registry.warnings():
+        print(f"warning: {warning}")
+    if expired := registry.expired(system_day()):
+        raise fail("registry", str(RegistryError(expired, str(file))))
+
+
+@app.command()
+def mechanisms() -> None:
+    """Print the mechanisms that a metric may name."""
+    for found in pkgutil.iter_modules(rumor_shared.mechanisms.__path__):
+        module = importlib.import_module(f"rumor_shared.mechanisms.{found.name}")
+        about = (module.__doc__ or "").splitlines()[0]
+        print(f"{', '.join(module.NAMES)}: {about}")
+
+
+def _cells(metric: Metric) -> tuple[str, ...]:
+    return (
+        metric.name,
+        str(metric.revision),
+        metric.mechanism.name,
+        format_micro(metric.mechanism.epsilon_report),
+        format_micro(metric.daily_epsilon),
+        _life(metric),
+        metric.expires.isoformat(),
+    )
+
+
+def _life(metric: Metric) -> str:
+    """Return what a device can lose over its life, by its answers or by its cap."""
+    mechanism = metric.mechanism
+    bounds = [] if metric.lifetime_epsilon is None else [metric.lifetime_epsilon]
+    if mechanism.epsilon_infinity is not None:
+        bounds.append(mechanism.epsilon_infinity * mechanism.max_values)
+    return format_micro(min(bounds)) if bounds else "unbounded"
+
+
+def main(argv: list[str]) -> int:
+    """Run the command with the words after its name."""
+    return run(app, argv, "registry")

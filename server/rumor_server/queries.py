@@ -1,0 +1,243 @@
+"""The routes that people read: metrics, estimates, the registry, health and version."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Header, Query, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from rumor_server.candidates import MAX_CANDIDATES, read_candidates, request_body
+from rumor_server.errors import BadRequest, StoreUnavailable
+from rumor_server.release import DEFAULT_ALPHA, EstimatesPage, as_csv, release
+from rumor_server.store import Store
+from rumor_server.writer import Writer
+from rumor_shared.epsilon import MICRO
+from rumor_shared.errors import UnknownMetric
+from rumor_shared.metric import MAX_REVISION, Metric
+from rumor_shared.registry import Registry
+from rumor_shared.version import __version__
+from rumor_shared.wire import REGISTRY_PATH
+
+CSV = "text/csv"
+TOML = "application/toml"
+
+
+class MetricPage(BaseModel):
+    """What a metric asks and what it costs. Epsilon are plain numbers."""
+
+    name: str
+    revision: int
+    mechanism: str
+    question: str
+    owner: str
+    purpose: str
+    family: str
+    expires: date = Field(description="last valid UTC day, inclusive")
+    epsilon_report: float
+    epsilon_infinity: float | None = Field(description="of all reports of one unchanging value")
+    daily_epsilon: float
+    lifetime_epsilon: float | None
+    cohorts: int
+    values: list[str] | None = Field(description="null where any text may be recorded")
+    min_reports: int
+    first_day: date | None = Field(description="first day with a counted report")
+    last_day: date | None
+
+
+class MetricsPage(BaseModel):
+    """Every metric of the registry."""
+
+    metrics: list[MetricPage]
+
+
+class Health(BaseModel):
+    """A state in one word."""
+
+    status: Literal["ok", "ready"]
+
+
+class Version(BaseModel):
+    """What runs here."""
+
+    version: str
+    registry: str = Field(description="SHA-256 of the registry")
+    server_day: date
+
+
+class Span(BaseModel):
+    """Which reports, and how sure."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    first: date | None = Field(None, alias="from", description="first UTC day, inclusive")
+    last: date | None = Field(None, alias="to", description="last UTC day, inclusive")
+    revision: int | None = Field(None, ge=1, le=MAX_REVISION, description="this revision alone")
+    alpha: float = Field(DEFAULT_ALPHA, gt=0, lt=1, description="1 - coverage of the intervals")
+    format: Literal["json", "csv"] | None = Field(None, description="wins over Accept")
+
+
+class SpanAndCandidates(Span):
+    """Which reports, how sure, and a few texts to look for in an open domain."""
+
+    candidate: list[str] = Field([], max_length=MAX_CANDIDATES, description="may be repeated")
+
+
+def analyst_routes(store: Store, registry: Registry, body_seconds: float) -> APIRouter:
+    """Return the routes of metrics and estimates."""
+    router = APIRouter(tags=["analyst"])
+    path = "/v1/metrics/{metric}/estimates"
+    estimates_docs: dict[int | str, dict[str, Any]] = {
+        200: {"content": {CSV: {}}, "description": "Rows, as JSON or CSV"}
+    }
+
+    @router.get("/v1/metrics", summary="Every metric and what it costs")
+    def metrics() -> MetricsPage:
+        return MetricsPage(
+            metrics=[_metric_page(metric, store) for metric in registry.metrics.values()]
+        )
+
+    @router.get(
+        path,
+        response_model=EstimatesPage,
+        responses=estimates_docs,
+        summary="How common each value is",
+    )
+    def estimates(
+        metric: str,
+        query: Annotated[SpanAndCandidates, Query()],
+        accept: Annotated[str, Header()] = "*/*",
+    ) -> Response:
+        return _estimates(store, metric, query, query.candidate or None, accept)
+
+    @router.post(
+        path,
+        response_model=EstimatesPage,
+        responses=estimates_docs,
+        summary="How common each of many candidates is",
+        description="Reads only; POST because a list of candidates outgrows an address.",
+        openapi_extra=request_body(),
+    )
+    async def estimates_of_candidates(
+        request: Request,
+        metric: str,
+        query: Annotated[Span, Query()],
+        accept: Annotated[str, Header()] = "*/*",
+    ) -> Response:
+        candidates = await read_candidates(request, body_seconds)
+        return await run_in_threadpool(_estimates, store, metric, query, candidates, accept)
+
+    return router
+
+
+def operator_routes(
+    store: Store, registry: Registry, writer: Writer, today: Callable[[], date]
+) -> APIRouter:
+    """Return the routes of the registry, health and version."""
+    router = APIRouter(tags=["operator"])
+    etag = f'"{registry.sha256}"'
+
+    @router.get(
+        REGISTRY_PATH,
+        response_class=Response,
+        responses={200: {"content": {TOML: {}}}, 304: {"description": "Unchanged"}},
+        summary="The registry that this collector counts by",
+    )
+    def registry_file(request: Request) -> Response:
+        given = request.headers.get("if-none-match", "")
+        headers = {"ETag": etag, "Cache-Control": "no-cache"}
+        if etag in given or given.strip() == "*":
+            return Response(status_code=304, headers=headers)
+        return Response(registry.body, media_type=TOML, headers=headers)
+
+    @router.get("/healthz", summary="Whether the process answers")
+    async def healthz() -> Health:
+        return Health(status="ok")
+
+    @router.get("/readyz", summary="Whether reports can be counted")
+    def readyz() -> Health:
+        if not writer.alive:
+            raise StoreUnavailable("the writer has stopped")
+        store.check()
+        return Health(status="ready")
+
+    @router.get("/version", summary="What runs here")
+    def version() -> Version:
+        return Version(version=__version__, registry=registry.sha256, server_day=today())
+
+    return router
+
+
+def _estimates(
+    store: Store, metric: str, span: Span, candidates: list[str] | None, accept: str
+) -> Response:
+    if span.first and span.last and span.first > span.last:
+        raise BadRequest(400, "query.from: is after `to`; swap them")
+    try:
+        page = release(
+            store,
+            metric,
+            first=span.first,
+            last=span.last,
+            revision=span.revision,
+            candidates=candidates,
+            alpha=span.alpha,
+        )
+    except UnknownMetric:
+        raise BadRequest(
+            404, "no registry ever declared this metric or revision; see /v1/metrics"
+        ) from None
+    if span.format == "csv" or (span.format is None and _prefers_csv(accept)):
+        return Response(as_csv(page), media_type=CSV)
+    return Response(page.model_dump_json(), media_type="application/json")
+
+
+def _prefers_csv(accept: str) -> bool:
+    """Return whether CSV is asked for with more weight than JSON."""
+    weights = {"application/json": 0.0, CSV: 0.0}
+    for part in accept.lower().split(","):
+        kind, *parameters = (word.strip() for word in part.split(";"))
+        weight = 1.0
+        for parameter in parameters:
+            if parameter.startswith("q="):
+                try:
+                    weight = float(parameter[2:])
+                except ValueError:
+                    weight = 0.0
+        if kind in weights:
+            weights[kind] = weight
+        elif kind == "*/*":
+            weights["application/json"] = max(weights["application/json"], weight)
+    return weights[CSV] > weights["application/json"]
+
+
+def _metric_page(metric: Metric, store: Store) -> MetricPage:
+    mechanism = metric.mechanism
+    days = store.days(metric.name)
+    return MetricPage(
+        name=metric.name,
+        revision=metric.revision,
+        mechanism=mechanism.name,
+        question=metric.question,
+        owner=metric.owner,
+        purpose=metric.purpose,
+        family=metric.family,
+        expires=metric.expires,
+        epsilon_report=mechanism.epsilon_report / MICRO,
+        epsilon_infinity=_plain(mechanism.epsilon_infinity),
+        daily_epsilon=metric.daily_epsilon / MICRO,
+        lifetime_epsilon=_plain(metric.lifetime_epsilon),
+        cohorts=mechanism.cohorts,
+        values=None if mechanism.values is None else list(mechanism.values),
+        min_reports=metric.min_reports,
+        first_day=days and days[0],
+        last_day=days and days[1],
+    )
+
+
+def _plain(micro: int | None) -> float | None:
+    return None if micro is None else micro / MICRO

@@ -1,0 +1,108 @@
+"""Every error of every route has one shape, and repeats nothing of the request."""
+
+import json
+from typing import Any
+
+import pytest
+from tests.server.collecting import JSON, Collector
+
+from rumor_server.app import Collector as App
+from rumor_server.errors import (
+    BadRequest,
+    DiskAlmostFull,
+    Overloaded,
+    StoreError,
+    StoreUnavailable,
+)
+from rumor_server.problem import problem_of
+
+SECRET = "SECRET123"
+ESTIMATES = "/v1/metrics/theme/estimates"
+
+
+def check(answer: Any, status: int) -> None:
+    """Assert that an answer is a problem of this status and holds no secret."""
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert SECRET not in answer.text
+    document = answer.json()
+    assert sorted(document) == ["detail", "status", "title", "type"]
+    assert document["status"] == status
+    assert document["detail"]
+
+
+REQUESTS: list[tuple[str, str, dict[str, Any], int]] = [
+    ("GET", f"/{SECRET}", {}, 404),
+    ("GET", f"/v1/metrics/{SECRET}/estimates", {}, 404),
+    ("GET", f"{ESTIMATES}?from={SECRET}", {}, 400),
+    ("GET", f"{ESTIMATES}?to=2026-02-30", {}, 400),
+    ("GET", f"{ESTIMATES}?from=2026-11-30&to=2026-11-29", {}, 400),
+    ("GET", f"{ESTIMATES}?{SECRET}=1", {}, 400),
+    ("GET", f"{ESTIMATES}?alpha=NaN", {}, 400),
+    ("GET", f"{ESTIMATES}?alpha=1e400", {}, 400),
+    ("GET", f"{ESTIMATES}?alpha=0", {}, 400),
+    ("GET", f"{ESTIMATES}?revision=1.0&revision={SECRET}", {}, 400),
+    ("GET", f"{ESTIMATES}?format={SECRET}", {}, 400),
+    ("POST", ESTIMATES, {"content": SECRET, "headers": JSON}, 400),
+    ("POST", ESTIMATES, {"content": b"[" * 100_000, "headers": JSON}, 400),
+    ("POST", ESTIMATES, {"content": b'{"candidates":[NaN]}', "headers": JSON}, 400),
+    ("POST", ESTIMATES, {"content": b"\xff", "headers": JSON}, 400),
+    ("POST", ESTIMATES, {"json": {"candidates": [1, SECRET]}}, 400),
+    ("POST", ESTIMATES, {"json": {"candidates": [], SECRET: SECRET}}, 400),
+    ("POST", "/v1/reports", {"content": SECRET, "headers": JSON}, 400),
+    ("POST", "/v1/reports", {"content": SECRET, "headers": {"Content-Type": SECRET}}, 415),
+    ("POST", "/v1/reports", {"content": bytes(1 << 21), "headers": JSON}, 413),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "more", "status"), REQUESTS)
+def test_refuses_in_one_shape(
+    running: Collector, method: str, path: str, more: dict[str, Any], status: int
+) -> None:
+    """Whatever is wrong, the answer is `application/problem+json` with its status in it."""
+    check(running.client.request(method, path, **more), status)
+
+
+def test_refuses_another_method_on_every_route(running: Collector) -> None:
+    """Each route of the OpenAPI document answers DELETE with 405 and says what it allows."""
+    app = running.client.app
+    assert isinstance(app, App)
+    for path in app.openapi()["paths"]:
+        answer = running.client.delete(path.replace("{metric}", "theme"))
+        check(answer, 405)
+        assert answer.headers["allow"]
+
+
+def test_hides_a_fault_of_its_own(
+    running: Collector, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A fault of ours is 500 in the same shape, without its traceback and without its words."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError(SECRET)
+
+    monkeypatch.setattr("rumor_server.queries.release", fail)
+    monkeypatch.setattr("rumor_server.ingest.screen_batch", fail)
+    check(running.client.get(ESTIMATES), 500)
+    body = {"sdk": "x", "day": "2026-11-30", "pseudonym": "A" * 22 + "==", "reports": []}
+    check(running.client.post("/v1/reports", content=json.dumps(body), headers=JSON), 500)
+    ours = [record for record in caplog.records if record.name.startswith("rumor_server")]
+    assert [record.getMessage() for record in ours] == ["a batch failed"]
+    assert SECRET not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "wait"),
+    [
+        (BadRequest(413, "x"), 413, None),
+        (Overloaded(2), 503, "2"),
+        (StoreUnavailable("x"), 503, "5"),
+        (StoreError("x"), 503, "5"),
+        (DiskAlmostFull(1, 2), 507, "600"),
+        (RuntimeError("x"), 500, None),
+    ],
+)
+def test_tells_a_client_when_to_come_back(error: Exception, status: int, wait: str | None) -> None:
+    """What passes by itself carries Retry-After."""
+    answer = problem_of(error)
+    assert (answer.status_code, answer.headers.get("retry-after")) == (status, wait)

@@ -1,0 +1,68 @@
+"""Settings: one table, four sources in order, and an error that names the one at fault."""
+
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from rumor_server.errors import SettingsError
+from rumor_server.settings import PREFIX, Settings, load_settings, table
+
+
+def test_has_a_meaning_for_every_setting() -> None:
+    """Every field of the settings is in the table, with its type and what it means."""
+    assert list(table()) == [one.name for one in fields(Settings)]
+    for kind, about in table().values():
+        assert kind in {Path, str, int, float}
+        assert about.meaning
+
+
+def test_prefers_option_then_environment_then_file(tmp_path: Path) -> None:
+    """The nearest source wins, and what none gives keeps its default."""
+    file = tmp_path / "settings.toml"
+    file.write_text('port = 1\nhost = "file"\nqueue_reports = 600\n', "utf-8")
+    environment = {"RUMOR_PORT": "2", "RUMOR_HOST": "environment", "RUMOR_CONSENT": "denied"}
+    found = load_settings({"port": 3, "host": None}, environment, file)
+    assert (found.port, found.host, found.queue_reports) == (3, "environment", 600)
+    assert found.database == Settings().database
+
+
+@pytest.mark.parametrize("name", [one.name for one in fields(Settings)])
+def test_reads_every_setting_from_the_environment(name: str) -> None:
+    """The variable of a setting is RUMOR_ and its name in capitals."""
+    kind, about = table()[name]
+    text = "debug" if about.high is None else str(int(about.high))
+    assert getattr(load_settings({}, {PREFIX + name.upper(): text}), name) == kind(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("port = 70000", "port"),
+        ("port = -1", "port"),
+        ("port = true", "port"),
+        ("port = 1.5", "port"),
+        ('port = "80"', "port"),
+        ("busy_seconds = nan", "busy_seconds"),
+        ('log_level = "loud"', "log_level"),
+        ("database = 1", "database"),
+        ('database = ""', "database"),
+        ("prot = 80", "prot"),
+        ("port = ", "settings.toml"),
+    ],
+)
+def test_names_the_setting_at_fault(tmp_path: Path, text: str, named: str) -> None:
+    """A wrong or unknown setting of a file is refused by name."""
+    file = tmp_path / "settings.toml"
+    file.write_text(text, "utf-8")
+    with pytest.raises(SettingsError) as caught:
+        load_settings({}, {}, file)
+    assert caught.value.name == named
+
+
+@pytest.mark.parametrize("text", ["", "x", "1e3", "nan"])
+def test_names_the_variable_at_fault(text: str) -> None:
+    """A variable that is no such number is refused by its own name."""
+    with pytest.raises(SettingsError) as caught:
+        load_settings({}, {"RUMOR_PORT": text})
+    assert caught.value.name == "RUMOR_PORT"

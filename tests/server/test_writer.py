@@ -1,0 +1,206 @@
+"""The writer: groups, bounds, faults, and an end that loses nothing."""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from rumor_server.errors import DiskAlmostFull, Overloaded, StoreError, StoreUnavailable
+from rumor_server.store import Result, ScreenedBatch, ScreenedReport, Store
+from rumor_server.writer import Writer
+from rumor_shared.wire import Verdict
+
+ACCEPTED = Result(Verdict.ACCEPTED)
+RETRY = Result(Verdict.RETRY)
+
+
+def screened(reports: int = 1, id_: bytes = b"") -> ScreenedBatch:
+    """A batch of so many reports, already decided."""
+    one = ScreenedReport(id_, "m", 1, 0, b"", RETRY)
+    return ScreenedBatch(date(2026, 11, 30), b"", [one] * reports)
+
+
+class Gate:
+    """A store that commits when it is let, and remembers the groups it was given."""
+
+    def __init__(self) -> None:
+        self.groups: list[int] = []
+        self.open = threading.Event()
+        self.entered = threading.Event()
+        self.fault: Callable[[Sequence[ScreenedBatch]], None] = lambda _: None
+
+    def commit(self, batches: Sequence[ScreenedBatch]) -> list[list[Result]]:
+        """Accept everything, once the gate is open."""
+        self.entered.set()
+        assert self.open.wait(10)
+        self.groups.append(len(batches))
+        self.fault(batches)
+        return [[ACCEPTED] * len(batch.reports) for batch in batches]
+
+
+def played(
+    play: Callable[[Writer, Gate], Awaitable[None]], store: Gate | None = None, **options: Any
+) -> Gate:
+    """Run a scene with a writer on a gate, and end the writer."""
+    gate = store or Gate()
+
+    async def scene() -> None:
+        writer = Writer(cast(Store, gate), **{"queue_reports": 1000, **options})
+        writer.start()
+        try:
+            await play(writer, gate)
+        finally:
+            gate.open.set()
+            assert await asyncio.to_thread(writer.close, 10)
+
+    asyncio.run(scene())
+    return gate
+
+
+async def entered(gate: Gate) -> None:
+    """Wait until the writer is within a commit."""
+    await asyncio.to_thread(gate.entered.wait, 10)
+
+
+def test_gathers_what_waits_into_one_commit() -> None:
+    """While one commit syncs, 50 batches gather, and the next commit takes them all."""
+
+    async def play(writer: Writer, gate: Gate) -> None:
+        first = asyncio.ensure_future(writer.submit(screened()))
+        await entered(gate)
+        rest = [asyncio.ensure_future(writer.submit(screened(2))) for _ in range(50)]
+        await asyncio.sleep(0)
+        assert not first.done()
+        gate.open.set()
+        assert await first == [ACCEPTED]
+        assert await asyncio.gather(*rest) == [[ACCEPTED] * 2] * 50
+
+    assert played(play).groups == [1, 50]
+
+
+def test_refuses_more_than_the_queue_holds() -> None:
+    """What passes the bound is refused at once, with a time to come back; the rest is written."""
+
+    async def play(writer: Writer, gate: Gate) -> None:
+        first = asyncio.ensure_future(writer.submit(screened()))
+        await entered(gate)
+        waiting = asyncio.ensure_future(writer.submit(screened(1000)))
+        await asyncio.sleep(0)
+        with pytest.raises(Overloaded) as caught:
+            await writer.submit(screened())
+        assert caught.value.retry_after >= 1
+        gate.open.set()
+        await asyncio.gather(first, waiting)
+        assert await writer.submit(screened()) == [ACCEPTED]
+
+    played(play)
+
+
+def test_weighs_what_waits() -> None:
+    """Large payloads fill the queue sooner: the bound is one of memory."""
+    one = ScreenedReport(b"", "m", 1, 0, bytes(65_536), RETRY)
+    assert ScreenedBatch(date(2026, 11, 30), b"", [one] * 2).weight == 130
+    assert screened(500).weight == 500
+
+
+@pytest.mark.parametrize("error", [StoreUnavailable("x"), StoreError("x")])
+def test_tells_all_of_a_failed_commit(error: Exception) -> None:
+    """Where the database fails, everyone in the group hears of it, and the next group is tried."""
+
+    async def play(writer: Writer, gate: Gate) -> None:
+        def fail(_: Sequence[ScreenedBatch]) -> None:
+            raise error
+
+        gate.fault = fail
+        sent = [asyncio.ensure_future(writer.submit(screened())) for _ in range(3)]
+        gate.open.set()
+        for outcome in await asyncio.gather(*sent, return_exceptions=True):
+            assert outcome is error
+        gate.fault = lambda _: None
+        assert await writer.submit(screened()) == [ACCEPTED]
+
+    played(play)
+
+
+def test_isolates_a_batch_at_fault() -> None:
+    """A batch that the code fails on takes none of its neighbours with it."""
+
+    async def play(writer: Writer, gate: Gate) -> None:
+        def fail(batches: Sequence[ScreenedBatch]) -> None:
+            if any(one.id == b"poison" for batch in batches for one in batch.reports):
+                raise ZeroDivisionError
+
+        gate.fault = fail
+        first = asyncio.ensure_future(writer.submit(screened()))
+        await entered(gate)
+        ids = (b"a", b"poison", b"b")
+        sent = [asyncio.ensure_future(writer.submit(screened(1, id_))) for id_ in ids]
+        await asyncio.sleep(0)
+        gate.open.set()
+        outcomes = await asyncio.gather(first, *sent, return_exceptions=True)
+        assert isinstance(outcomes.pop(2), ZeroDivisionError)
+        assert outcomes == [[ACCEPTED]] * 3
+
+    played(play)
+
+
+def test_writes_what_waits_before_it_ends() -> None:
+    """Told to end, the writer takes no more, and finishes what it took."""
+
+    async def play(writer: Writer, gate: Gate) -> None:
+        sent = [asyncio.ensure_future(writer.submit(screened())) for _ in range(5)]
+        await entered(gate)
+        ending = asyncio.create_task(asyncio.to_thread(writer.close, 10))
+        while writer.alive:
+            await asyncio.sleep(0.001)
+        with pytest.raises(Overloaded):
+            await writer.submit(screened())
+        gate.open.set()
+        assert await ending
+        assert await asyncio.gather(*sent) == [[ACCEPTED]] * 5
+
+    played(play)
+
+
+def test_says_when_it_could_not_end_in_time() -> None:
+    """A commit that hangs is not waited for longer than was asked."""
+
+    async def play(writer: Writer, gate: Gate) -> None:
+        sent = asyncio.ensure_future(writer.submit(screened()))
+        await entered(gate)
+        assert not await asyncio.to_thread(writer.close, 0.01)
+        gate.open.set()
+        await sent
+
+    played(play)
+
+
+def test_refuses_before_the_disk_is_full(tmp_path: Path) -> None:
+    """With less free space than the reserve, nothing is written, and a call still runs."""
+
+    async def play(writer: Writer, gate: Gate) -> None:
+        gate.open.set()
+        with pytest.raises(DiskAlmostFull) as caught:
+            await writer.submit(screened())
+        assert caught.value.free < caught.value.required
+        assert await writer.call(lambda store: store) is gate
+
+    assert played(play, disk=tmp_path, reserve_bytes=1 << 60).groups == []
+
+
+def test_survives_a_request_that_gave_up() -> None:
+    """A cancelled request's reports are written, and nobody is told."""
+
+    async def play(writer: Writer, gate: Gate) -> None:
+        sent = asyncio.ensure_future(writer.submit(screened()))
+        await entered(gate)
+        sent.cancel()
+        gate.open.set()
+        assert await writer.submit(screened()) == [ACCEPTED]
+        assert sent.cancelled()
+
+    assert sum(played(play).groups) == 2
