@@ -108,6 +108,12 @@ def parse_metric(name: str, table: Mapping[str, Any]) -> Metric:
     if not is_slug(name):
         fields.problem("", "is not a name", "use a-z, 0-9, _ . - and start with a letter")
     mechanism_name = fields.slug("mechanism")
+    if mechanism_name == "auto":
+        fields.problem(
+            "mechanism",
+            'is "auto": nothing has been chosen yet',
+            "run `rumor plan --write` with this file, which writes the choice down",
+        )
     try:
         mechanism = from_fields(mechanism_name, fields)
     except UnknownMechanism:

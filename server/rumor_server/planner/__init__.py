@@ -1,0 +1,26 @@
+"""What a question will cost and how well it will be answered, before anyone is asked.
+
+The story runs through `accuracy` (what follows from two probabilities), `options` (every mechanism
+as it would be shipped), `recommendation` (which one, and why), `inverse` (what a wanted accuracy
+needs) and `settling` (writing the choice into a registry).
+"""
+
+from rumor_server.planner.accuracy import Accuracy
+from rumor_server.planner.inverse import Target, devices_needed, epsilon_needed
+from rumor_server.planner.options import Option, Refusal, plan_options
+from rumor_server.planner.recommendation import Plan, PlanError, plan
+from rumor_server.planner.settling import settle_registry
+
+__all__ = [
+    "Accuracy",
+    "Option",
+    "Plan",
+    "PlanError",
+    "Refusal",
+    "Target",
+    "devices_needed",
+    "epsilon_needed",
+    "plan",
+    "plan_options",
+    "settle_registry",
+]

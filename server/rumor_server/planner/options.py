@@ -1,0 +1,149 @@
+"""Every mechanism as it would be shipped for a question: same integers, payload and tally."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property
+from math import ceil
+from typing import Any
+
+import rumor_shared.mechanisms
+from rumor_server.planner.accuracy import Accuracy
+from rumor_shared.errors import RegistryError
+from rumor_shared.fields import Fields
+from rumor_shared.mechanism import (
+    MAX_CELLS,
+    MAX_PAYLOAD_BYTES,
+    Mechanism,
+    from_fields,
+    mechanism_module,
+)
+
+# Regression on cells by cohort has no unbiased answer beyond this share of values for each cell.
+_ROOM = 0.5
+
+
+@dataclass(frozen=True)
+class Option:
+    """One mechanism for a question with k values: what it costs and how exact it is.
+
+    `fields` are registry fields beyond `epsilon` and `values` that fix what was chosen.
+    """
+
+    mechanism: Mechanism
+    k: int
+    fields: Mapping[str, int]
+    accuracy: Accuracy
+    decode_cost: str
+
+    @property
+    def name(self) -> str:
+        """The mechanism's name."""
+        return self.mechanism.name
+
+    @property
+    def report_bytes(self) -> int:
+        """Bytes of a report's payload, and of its cohort where it draws one."""
+        return self.mechanism.payload_bytes + ceil((self.mechanism.cohorts - 1).bit_length() / 8)
+
+    @property
+    def cells(self) -> int:
+        """Cells of the tally of one day."""
+        return self.mechanism.cells * self.mechanism.cohorts
+
+    @cached_property
+    def supported(self) -> float:
+        """How many values a report supports on average, where the values are evenly common."""
+        return float(self.accuracy.p + (self.k - 1) * self.accuracy.q)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A mechanism that can't be used for a question, and why."""
+
+    name: str
+    reason: str
+
+
+class _Answers(Fields):
+    """A metric's table whose values have been checked before: a million are not checked again."""
+
+    def __init__(self, table: Mapping[str, Any], values: tuple[str, ...]) -> None:
+        super().__init__({**table, "values": ()}, "")
+        self._values = values
+
+    def texts(self, key: str, low: int, high: int) -> tuple[str, ...]:
+        """Return the values if there are `low` to `high` of them."""
+        if not low <= len(self._values) <= high:
+            self.problem(key, f"has {len(self._values)} entries", f"give {low} to {high}")
+        return self._values
+
+
+def plan_options(values: Sequence[str], epsilon: Decimal) -> tuple[list[Option], list[Refusal]]:
+    """Return every mechanism that answers a question over `values` at `epsilon` a report.
+
+    The most exact comes first. Mechanisms with memory are not among them: what they protect is
+    another question. Raises RegistryError for an epsilon that no registry may have.
+    """
+    domain = tuple(values)
+    Fields({"epsilon": epsilon}, "").epsilon("epsilon")
+    options, refusals = [], []
+    for name in sorted(_names()):
+        try:
+            option = _option(name, domain, epsilon)
+        except RegistryError as error:
+            problem = error.problems[0]
+            refusals.append(Refusal(name, f"{problem.path} {problem.what}; {problem.fix}"))
+            continue
+        if isinstance(option, Refusal):
+            refusals.append(option)
+        else:
+            options.append(option)
+    options.sort(key=lambda option: (option.accuracy.variance(0.0), option.report_bytes))
+    return options, refusals
+
+
+def _names() -> Iterator[str]:
+    """Yield the names of mechanisms that say p: those with memory don't, nor does `binary`.
+
+    `binary` is krr over two values.
+    """
+    for found in pkgutil.iter_modules(rumor_shared.mechanisms.__path__):
+        module = importlib.import_module(f"rumor_shared.mechanisms.{found.name}")
+        if hasattr(module.MECHANISM, "p"):
+            yield from module.NAMES
+
+
+def _option(name: str, values: tuple[str, ...], epsilon: Decimal) -> Option | Refusal:
+    def build(fields: Mapping[str, int]) -> Mechanism:
+        return from_fields(name, _Answers({"epsilon": epsilon, **fields}, values))
+
+    k = len(values)
+    module = mechanism_module("rumor_server", name)
+    fields = module.settle(build, k) if hasattr(module, "settle") else {}
+    mechanism = build(fields)
+    if mechanism.payload_bytes > MAX_PAYLOAD_BYTES:
+        return Refusal(name, f"has payloads over {MAX_PAYLOAD_BYTES} bytes")
+    if mechanism.cells * mechanism.cohorts > MAX_CELLS:
+        return Refusal(name, f"has a tally over {MAX_CELLS} cells")
+    inflation = 1.0
+    if hasattr(module, "free_cells"):
+        load = k / module.free_cells(mechanism)
+        if load > _ROOM:
+            return Refusal(name, "has too few cells to tell so many values apart")
+        inflation = 1 / (1 - load)
+    accuracy = Accuracy(*_support(module, mechanism), inflation)
+    return Option(mechanism, k, fields, accuracy, getattr(module, "DECODE_COST", "k"))
+
+
+def _support(module: Any, mechanism: Any) -> tuple[Fraction, Fraction]:
+    """Return p and q: the mechanism's own, unless its server module says what a report supports."""
+    if hasattr(module, "support"):
+        p, q = module.support(mechanism)
+        return p, q
+    return mechanism.p, mechanism.q
