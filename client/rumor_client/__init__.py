@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         StateBusy,
         StateUnavailable,
     )
+    from rumor_client.forgetting import Forgotten
     from rumor_client.memory_state import MemoryState
     from rumor_client.outbox import Bounds
     from rumor_client.report import Report, Sent, Waiting
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from rumor_client.state import State
     from rumor_client.status import Status
     from rumor_client.transport import Request, Response, Transport
+    from rumor_client.view import Seen
 
 __all__ = [
     "Bounds",
@@ -43,6 +45,7 @@ __all__ = [
     "Consent",
     "Effective",
     "FlushResult",
+    "Forgotten",
     "MemoryState",
     "NoAnswer",
     "RecordStatus",
@@ -50,6 +53,7 @@ __all__ = [
     "Request",
     "Response",
     "Result",
+    "Seen",
     "Sent",
     "SqliteState",
     "State",
@@ -72,6 +76,7 @@ _HOMES = {
         "StateBusy",
         "StateUnavailable",
     ),
+    "forgetting": ("Forgotten",),
     "memory_state": ("MemoryState",),
     "outbox": ("Bounds",),
     "report": ("Report", "Sent", "Waiting"),
@@ -80,6 +85,7 @@ _HOMES = {
     "state": ("State",),
     "status": ("Status",),
     "transport": ("Request", "Response", "Transport"),
+    "view": ("Seen",),
 }
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 from rumor_client.body import text_of
 from rumor_client.report import Report
 from rumor_client.transport import Response
-from rumor_shared.wire import JSON, Reason, Verdict
+from rumor_shared.wire import JSON, Reason, Retraction, Verdict
+
+T = TypeVar("T")
 
 
 class Answered(NamedTuple):
@@ -30,6 +32,20 @@ def verdicts(response: Response, reports: Mapping[str, Report]) -> dict[str, Ans
     acknowledges nothing: it isn't JSON, lacks `results` or `server_day`, or speaks of a report
     that was not sent.
     """
+    return _results(response, reports, _answered)
+
+
+def retractions(response: Response, reports: Mapping[str, Report]) -> dict[str, Retraction] | None:
+    """Return the verdict on each retraction that was given one, by the base64 of the report's id.
+
+    None where the answer isn't the collector's, as for `verdicts`.
+    """
+    return _results(response, reports, _retracted)
+
+
+def _results(
+    response: Response, reports: Mapping[str, Report], read: Callable[[Mapping[str, Any]], T | None]
+) -> dict[str, T] | None:
     if response.status != 200 or _media_type(response) != JSON:
         return None
     import json  # first needed with the first answer
@@ -43,17 +59,17 @@ def verdicts(response: Response, reports: Mapping[str, Report]) -> dict[str, Ans
     results = document.get("results")
     if not isinstance(results, list):
         return None
-    found: dict[str, Answered] = {}
+    found: dict[str, T] = {}
     for entry in results:
         if not isinstance(entry, dict) or entry.get("id") not in reports:
             return None
-        answered = _answered(entry)
+        answered = read(entry)
         if answered is not None:
             found[entry["id"]] = answered
     return found
 
 
-def by_text(reports: list[Report]) -> dict[str, Report]:
+def by_text(reports: Sequence[Report]) -> dict[str, Report]:
     """Return the reports by their ids as they travel."""
     return {text_of(report.id): report for report in reports}
 
@@ -69,6 +85,13 @@ def _answered(entry: Mapping[str, Any]) -> Answered | None:
     except ValueError:
         # A later collector may have more reasons: the verdict counts.
         return Answered(verdict, None)
+
+
+def _retracted(entry: Mapping[str, Any]) -> Retraction | None:
+    try:
+        return Retraction(str(entry.get("verdict")))
+    except ValueError:
+        return None
 
 
 def _media_type(response: Response) -> str:

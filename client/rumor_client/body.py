@@ -1,4 +1,4 @@
-"""The body of an upload: the bytes of design section 7, the same on every retry."""
+"""The body of an upload or of retractions: the bytes of design section 7, alike on every retry."""
 
 from __future__ import annotations
 
@@ -16,19 +16,25 @@ SDK = f"rumor-python/{__version__}"
 _GZIP_FROM = 1024
 
 
-def body_of(day: date, pseudonym: bytes, reports: Sequence[Report]) -> bytes:
+# What a body lists.
+REPORTS = "reports"
+RETRACTIONS = "retractions"
+
+
+def body_of(day: date, pseudonym: bytes, reports: Sequence[Report], listed: str = REPORTS) -> bytes:
     """Return the JSON body of a batch: reports of one day, in the order of their random ids.
 
     Ids are drawn uniformly after perturbation, so their order is a shuffle that says nothing of
-    when or in which order the reports were made, and a retry gives the same bytes.
+    when or in which order the reports were made, and a retry gives the same bytes. A retraction has
+    the fields of the report it takes back; `listed` says which of the two the body holds.
     """
     entries = b",".join(_entry(report) for report in sorted(reports, key=lambda r: r.id))
-    return _head(day, pseudonym) + entries + b"]}"
+    return _head(day, pseudonym, listed) + entries + b"]}"
 
 
 def batches(day: date, pseudonym: bytes, reports: Sequence[Report]) -> list[list[Report]]:
     """Split the reports of one day so that each batch keeps both limits of the wire."""
-    room = MAX_BATCH_BYTES - len(_head(day, pseudonym)) - len(b"]}")
+    room = MAX_BATCH_BYTES - len(_head(day, pseudonym, RETRACTIONS)) - len(b"]}")
     split: list[list[Report]] = []
     used = 0
     for report in reports:
@@ -55,9 +61,9 @@ def text_of(binary: bytes) -> str:
     return b64encode(binary).decode("ascii")
 
 
-def _head(day: date, pseudonym: bytes) -> bytes:
+def _head(day: date, pseudonym: bytes, listed: str) -> bytes:
     head = (
-        f'{{"sdk":"{SDK}","day":"{day.isoformat()}","pseudonym":"{text_of(pseudonym)}","reports":['
+        f'{{"sdk":"{SDK}","day":"{day.isoformat()}","pseudonym":"{text_of(pseudonym)}","{listed}":['
     )
     return head.encode("ascii")
 

@@ -9,11 +9,11 @@ from time import monotonic, sleep
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from rumor_client.arguments import check_key, registry_from, send, state_from
 from rumor_client.clock import Clock, utc_now
 from rumor_client.consent import Consent
 from rumor_client.delivery import FlushResult, UploadStatus
-from rumor_client.errors import ConfigurationError, StateBusy, StateUnavailable
-from rumor_client.folders import state_path
+from rumor_client.errors import StateBusy, StateUnavailable
 from rumor_client.ledger import EVERYTHING, LIFE, Account, AppCaps, app_cap
 from rumor_client.outbox import Bounds
 from rumor_client.randomness import Randomness, system_randomness
@@ -22,18 +22,22 @@ from rumor_client.report import Sent, Waiting
 from rumor_client.result import RecordStatus, Result
 from rumor_client.state import LOCK_WAIT, State
 from rumor_client.status import Status
-from rumor_client.transport import Request, Response, Transport, check_endpoint
+from rumor_client.transport import Transport, check_endpoint
 from rumor_client.warn import warn_once
 from rumor_shared.days import utc_day
-from rumor_shared.registry import Registry, load_registry, parse_registry
+from rumor_shared.registry import Registry
 
 if TYPE_CHECKING:
+    from rumor_client.forgetting import Forgotten
     from rumor_client.upload import Uploader
+    from rumor_client.view import Seen
     from rumor_client.worker import Worker
 
 # How long a denial waits for the request under way, and an app for its last upload.
 _LAST_REQUEST = 2.0
 DEFAULT_INTERVAL = 300.0
+# How long a person who says `forget` waits for the collector's receipts.
+FORGET_TIMEOUT = 30.0
 
 
 class Client:
@@ -72,10 +76,11 @@ class Client:
         transport: Transport | None = None,
         randomness: Callable[[], Randomness] = system_randomness,
     ) -> None:
-        self.registry = _registry(registry)
+        self.registry = registry_from(registry)
         self._caps = AppCaps(app_cap("daily_cap", daily_cap), app_cap("lifetime_cap", lifetime_cap))
-        self._state = _state(state, app, endpoint)
+        self._state = state_from(state, app, endpoint)
         self._clock = clock
+        self._randomness = randomness
         self._closed = False
         self._recorder = Recorder(self.registry, self._caps, bounds or Bounds(), randomness)
         self.consent = Consent(
@@ -90,7 +95,7 @@ class Client:
         self._worker: Worker | None = None
         if endpoint is not None:
             self._uploader = self._make_uploader(
-                check_endpoint(endpoint), _check_key(key), transport or _send, randomness
+                check_endpoint(endpoint), check_key(key), transport or send
             )
             if background:
                 from rumor_client.worker import Worker  # threads only where they are wanted
@@ -102,20 +107,18 @@ class Client:
         endpoint: str,
         key: str | None,
         transport: Transport,
-        randomness: Callable[[], Randomness],
     ) -> Uploader:
-        from rumor_client.upload import Uploader  # a client without an endpoint has no use for it
+        from rumor_client.exchange import Exchange  # a client without an endpoint has no use for it
+        from rumor_client.upload import Uploader
 
         # Bound to the consent and not to the client, which a thread must not keep alive.
         return Uploader(
-            endpoint,
-            key,
+            Exchange(endpoint, key, transport, self._clock),
             state=self._state,
             max_age_days=self.registry.max_age_days,
             granted=self.consent.is_granted,
             clock=self._clock,
-            transport=transport,
-            randomness=randomness,
+            randomness=self._randomness,
         )
 
     def record(self, metric: str, value: object) -> Result:
@@ -156,13 +159,13 @@ class Client:
         """Upload what waits, now and from this thread, and say how it went.
 
         Without a timeout each report is tried once. With one (in seconds) a failed try is repeated
-        after a back-off for as long as time is left; looking up a name can take longer than that.
-        Days follow each other without a pause. The collector's `Retry-After` is kept in any case.
+        after a back-off for as long as time is left. Days follow each other without a pause. The
+        collector's `Retry-After` is kept in any case.
         Nothing that the network, the collector or the state does is raised.
         """
         if self._uploader is None:
             return FlushResult(UploadStatus.OFF, detail="there is no endpoint")
-        from rumor_client.upload import REQUEST_TIMEOUT
+        from rumor_client.exchange import REQUEST_TIMEOUT
         from rumor_client.worker import drain
 
         if timeout is None:
@@ -188,7 +191,8 @@ class Client:
             stored = transaction.choices()
             spent_today, spent_life = transaction.spent(accounts)
             size = transaction.size()
-            sent = len(transaction.sent())
+            sent = sum(item.may_count for item in transaction.sent())
+            beyond_recall = transaction.beyond_recall()
             dropped = transaction.drops()
         lives = (self.registry.lifetime_epsilon, self._caps.lifetime)
         days = (self.registry.daily_epsilon, self._caps.daily)
@@ -201,6 +205,7 @@ class Client:
             waiting=size.reports,
             waiting_bytes=size.stored,
             sent=sent,
+            beyond_recall=beyond_recall,
             dropped=dropped,
             stopped=self._uploader.stopped if self._uploader else None,
             erasure_pending=self._state.erasure_pending(),
@@ -218,6 +223,34 @@ class Client:
         """
         with self._state.transaction() as transaction:
             return transaction.sent()
+
+    def view(self) -> list[Seen]:
+        """Return every report that waits or was sent, as bytes and as what they say.
+
+        Raises StateBusy and StateUnavailable.
+        """
+        from rumor_client.view import seen  # only who looks needs it
+
+        with self._state.transaction() as transaction:
+            waiting = transaction.waiting(None, 0, transaction.size().reports)
+            return seen(self.registry, waiting, transaction.sent())
+
+    def forget(self, timeout: float = FORGET_TIMEOUT, *, give_up: bool = False) -> Forgotten:
+        """Deny every purpose, take back what was sent, and delete all but the ledger's totals.
+
+        Waits for the collector's receipts for up to `timeout` seconds, trying again as `flush`
+        does. What it gave no answer for can be asked for again by another call, and is kept on the
+        device until then; with `give_up` it is deleted too. A policy or an environment that denies
+        does not keep this from being sent. Raises StateBusy and StateUnavailable, after which
+        nothing is sent either.
+        """
+        from rumor_client.forgetting import forget  # once in a device's life
+
+        exchange = self._uploader.exchange if self._uploader else None
+        deadline = monotonic() + timeout
+        return forget(
+            self._state, exchange, self.consent.deny, self._randomness, deadline, give_up=give_up
+        )
 
     def close(self) -> None:
         """Upload what waits for at most two seconds if there is a background thread, and stop.
@@ -245,32 +278,3 @@ class Client:
     def _let_go(self) -> None:
         if self._uploader is not None:
             self._uploader.let_go(_LAST_REQUEST)
-
-
-def _registry(given: Registry | str | os.PathLike[str] | bytes) -> Registry:
-    if isinstance(given, Registry):
-        return given
-    return parse_registry(given) if isinstance(given, bytes) else load_registry(given)
-
-
-def _state(
-    given: State | str | os.PathLike[str] | None, app: str | None, endpoint: str | None
-) -> State:
-    if given is not None and not isinstance(given, str | os.PathLike):
-        return given
-    from rumor_client.sqlite_state import SqliteState  # a simulation in memory needs no SQLite
-
-    return SqliteState(state_path(app, endpoint) if given is None else given)
-
-
-def _check_key(key: str | None) -> str | None:
-    # RFC 6750, section 2.1: what a bearer token is made of. Anything else could end the header.
-    if key is not None and not (key.isascii() and key.isprintable() and key and " " not in key):
-        raise ConfigurationError("key", "is not a bearer token", "give the key as it was issued")
-    return key
-
-
-def _send(request: Request) -> Response:
-    from rumor_client.network import send  # http and TLS are the slowest imports of all
-
-    return send(request)

@@ -1,14 +1,7 @@
 """Consent: `unset`, `granted` or `denied` for each purpose, with the date it was given.
 
-The most restrictive of environment, policy and stored choice wins, and nothing stored means off:
-
-| environment | policy | stored | effective | from |
-|---|---|---|---|---|
-| denies | any | any | denied | the variable's name |
-| silent | denies | any | denied | policy |
-| silent | silent | denied | denied | stored |
-| silent | silent | granted | granted | stored |
-| silent | silent | nothing | unset | default |
+The most restrictive of environment, policy and stored choice wins; nothing stored means off. The
+table of precedence is in docs/consent.md, and tested from there.
 
 A denial by environment or policy suspends: it ends with its cause. A stored denial deletes.
 """
@@ -51,6 +44,10 @@ class Effective:
     def granted(self) -> bool:
         """Whether reports may be made and sent."""
         return self.choice is Choice.GRANTED
+
+    def __str__(self) -> str:
+        since = f", since {self.as_of}" if self.as_of else ""
+        return f"{self.choice} (from {self.source}{since})"
 
 
 class Consent:

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from rumor_client.errors import StateBusy
 from rumor_client.ledger import Account, Series
-from rumor_client.report import DENIED, Report, Sent, Waiting, rejection
+from rumor_client.report import DENIED, Report, Sent, Waiting, rejection, unconfirmed
 from rumor_client.state import LOCK_WAIT, Identity, Size
 from rumor_shared.wire import Verdict
 
@@ -80,9 +80,10 @@ class _Contents:
         self._tags: dict[Series, tuple[bytes, ...]] = {}
         self._permanents: dict[Series, bytes] = {}
         self._outbox: dict[bytes, Waiting] = {}
+        self._attempted: dict[bytes, bool] = {}
         self._drops: dict[str, int] = {}
         self._sent: dict[bytes, Sent] = {}
-        self._numbers = {"epoch": 0, "stored": 0, "position": 0}
+        self._numbers = {"epoch": 0, "stored": 0, "position": 0, "beyond": 0}
         self._undo: list[Callable[[], object]] = []
 
     def commit(self) -> None:
@@ -165,30 +166,63 @@ class _Contents:
         ]
         return sorted(found, key=lambda item: item.position)[:limit]
 
+    def attempt(self, ids: Collection[bytes]) -> Collection[bytes]:
+        waiting = {report_id for report_id in ids if report_id in self._outbox}
+        for report_id in waiting:
+            self._set(self._attempted, report_id, True)
+        return waiting
+
     def drop(self, ids: Collection[bytes], reason: str) -> int:
-        dropped = sum(self._take(report_id) for report_id in ids)
-        if dropped:
-            self._add(self._drops, reason, dropped)
+        dropped = 0
+        for report_id in ids:
+            if report_id in self._outbox:
+                self._take(report_id)
+                self._count_drops(reason, 1)
+                dropped += 1
         return dropped
 
-    def _take(self, report_id: bytes) -> bool:
-        if report_id not in self._outbox:
-            return False
-        self._add(self._numbers, "stored", -self._outbox[report_id].report.stored_bytes)
+    def withdraw(self, ids: Collection[bytes], reason: str) -> int:
+        withdrawn = 0
+        for report_id in ids:
+            if report_id not in self._outbox:
+                continue
+            withdrawn += 1
+            report, attempted = self._take(report_id)
+            if attempted:
+                self._set(self._sent, report_id, Sent(report, None, reason))
+            self._count_drops(unconfirmed(reason) if attempted else reason, 1)
+        return withdrawn
+
+    def _take(self, report_id: bytes) -> tuple[Report, bool]:
+        report = self._outbox[report_id].report
+        attempted = report_id in self._attempted
+        self._add(self._numbers, "stored", -report.stored_bytes)
         self._remove(self._outbox, report_id)
-        return True
+        if attempted:
+            self._remove(self._attempted, report_id)
+        return report, attempted
+
+    def _count_drops(self, reason: str, reports: int) -> None:
+        self._add(self._drops, reason, reports)
+        if not self._drops[reason]:
+            self._remove(self._drops, reason)
 
     def settle(self, sent: Sequence[Sent]) -> int:
-        logged = 0
+        settled = 0
         for item in sent:
-            self._take(item.report.id)
-            if item.report.id in self._sent:
+            report_id = item.report.id
+            known = self._sent.get(report_id)
+            if report_id in self._outbox:
+                self._take(report_id)
+            elif known is not None and known.verdict is None and known.reason is not None:
+                self._count_drops(unconfirmed(known.reason), -1)
+            else:
                 continue
-            self._set(self._sent, item.report.id, item)
-            logged += 1
+            self._set(self._sent, report_id, item)
+            settled += 1
             if item.verdict is Verdict.REJECTED:
-                self._add(self._drops, rejection(item.reason), 1)
-        return logged
+                self._count_drops(rejection(item.reason), 1)
+        return settled
 
     def drops(self) -> Mapping[str, int]:
         return dict(self._drops)
@@ -200,10 +234,29 @@ class _Contents:
         for item in list(self._sent.values()):
             if item.report.day < before:
                 self._remove(self._sent, item.report.id)
+                if item.verdict in (Verdict.ACCEPTED, Verdict.DUPLICATE):
+                    self._add(self._numbers, "beyond", 1)
+
+    def beyond_recall(self) -> int:
+        return self._numbers["beyond"]
+
+    def unlog(self, ids: Collection[bytes]) -> None:
+        for report_id in ids:
+            item = self._sent.get(report_id)
+            if item is None:
+                continue
+            self._remove(self._sent, report_id)
+            if item.verdict is None and item.reason is not None:
+                self._count_drops(unconfirmed(item.reason), -1)
+
+    def forget(self) -> None:
+        self._clear(self._sent)
+        self._clear(self._drops)
+        self._set(self._numbers, "beyond", 0)
 
     def erase(self, purpose: str | None) -> None:
         waiting = [item.report for item in self._outbox.values()]
-        self.drop([r.id for r in waiting if purpose in (None, r.purpose)], DENIED)
+        self.withdraw([r.id for r in waiting if purpose in (None, r.purpose)], DENIED)
         self._clear(self._tags)
         self._clear(self._permanents)
         self._clear(self._reports)

@@ -28,7 +28,7 @@ def put(transaction: Transaction, report: Report, bounds: Bounds) -> None:
         size.stored > bounds.stored and size.reports > 1
     ):
         (oldest,) = transaction.waiting(None, 0, 1)
-        transaction.drop([oldest.report.id], OUTBOX_FULL)
+        transaction.withdraw([oldest.report.id], OUTBOX_FULL)
         size = transaction.size()
 
 
@@ -43,7 +43,7 @@ def drop_expired(transaction: Transaction, today: date, max_age_days: int) -> in
         if day >= limit:
             break
         while old := transaction.waiting(day, 0, _PAGE):
-            dropped += transaction.drop([item.report.id for item in old], TOO_OLD)
+            dropped += transaction.withdraw([item.report.id for item in old], TOO_OLD)
     transaction.forget_sent(limit)
     return dropped
 

@@ -6,13 +6,15 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import NamedTuple
 
-from rumor_shared.wire import Reason, Verdict
+from rumor_shared.wire import Verdict
 
 # What a row of the outbox takes beside its payload, so that `max_bytes` bounds the file and not
 # only the payloads: measured at 110 to 140 bytes with names of ten letters.
 OVERHEAD_BYTES = 128
 
-# The names under which reports are counted that the collector never answered for good.
+# The names under which reports are counted that the collector never answered for good. A report
+# that was on its way when it was dropped may have been counted: its name is "unconfirmed:" and one
+# of these, until an answer comes after all.
 DENIED = "denied"
 TOO_OLD = "too_old"
 OUTBOX_FULL = "outbox_full"
@@ -49,13 +51,27 @@ class Waiting(NamedTuple):
 
 
 class Sent(NamedTuple):
-    """A report the collector has answered for good."""
+    """A report that left the device.
+
+    `verdict` is the collector's; None where no answer came before the report was dropped, and
+    `reason` then says why it was dropped. Else it is the collector's `Reason`, if it gave one.
+    """
 
     report: Report
-    verdict: Verdict
-    reason: Reason | None
+    verdict: Verdict | None
+    reason: str | None
+
+    @property
+    def may_count(self) -> bool:
+        """Whether the collector may have counted it."""
+        return self.verdict is not Verdict.REJECTED
 
 
-def rejection(reason: Reason | None) -> str:
+def rejection(reason: str | None) -> str:
     """Return the name under which a rejected report is counted as dropped."""
     return f"rejected:{reason or 'unknown'}"
+
+
+def unconfirmed(reason: str) -> str:
+    """Return the name under which a report is counted that was dropped while on its way."""
+    return f"unconfirmed:{reason}"

@@ -19,9 +19,10 @@ CREATE TABLE device (
     cohort INTEGER,
     outbox_reports INTEGER NOT NULL,
     outbox_bytes INTEGER NOT NULL,
+    beyond_recall INTEGER NOT NULL,
     erasure_pending INTEGER NOT NULL
 );
-INSERT INTO device VALUES (1, 0, NULL, NULL, 0, 0, 0);
+INSERT INTO device VALUES (1, 0, NULL, NULL, 0, 0, 0, 0);
 CREATE TABLE consent (
     purpose TEXT PRIMARY KEY,
     choice TEXT NOT NULL CHECK (choice IN ('granted', 'denied')),
@@ -67,7 +68,8 @@ CREATE TABLE outbox (
     revision INTEGER NOT NULL,
     cohort INTEGER NOT NULL,
     payload BLOB NOT NULL,
-    purpose TEXT NOT NULL
+    purpose TEXT NOT NULL,
+    attempted INTEGER NOT NULL DEFAULT 0
 );
 CREATE TABLE dropped (
     reason TEXT PRIMARY KEY,
@@ -81,7 +83,7 @@ CREATE TABLE sent (
     cohort INTEGER NOT NULL,
     payload BLOB NOT NULL,
     purpose TEXT NOT NULL,
-    verdict TEXT NOT NULL,
+    verdict TEXT,
     reason TEXT
 ) WITHOUT ROWID
 """

@@ -65,7 +65,7 @@ class SqliteState:
 
     def choices(self) -> Mapping[str, tuple[str, date]]:
         """Return the stored choices; see `State.choices`."""
-        if self._connection is None and not self.path.exists():
+        if self._connection is None and not self._made():
             return {}
         with self._connected(LOCK_WAIT) as connection:
             return SqliteTransaction(connection).choices()
@@ -95,7 +95,7 @@ class SqliteState:
 
     def erasure_pending(self) -> bool:
         """Return whether a denial's deletion is still in the log."""
-        if self._connection is None and not self.path.exists():
+        if self._connection is None and not self._made():
             return False
         with self._connected(LOCK_WAIT) as connection:
             (pending,) = connection.execute("SELECT erasure_pending FROM device").fetchone()
@@ -122,6 +122,13 @@ class SqliteState:
             self._turn = threading.Lock()
         else:
             self._lock.release()
+
+    def _made(self) -> bool:
+        """Return whether there may be a file: what can't be looked at is met when it is opened."""
+        try:
+            return _inode(self.path) is not None
+        except OSError:
+            return True
 
     @contextmanager
     def _connected(self, wait: float) -> Iterator[sqlite3.Connection]:

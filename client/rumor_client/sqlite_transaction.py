@@ -8,9 +8,17 @@ from datetime import date
 from typing import Any
 
 from rumor_client.ledger import Account, Series
-from rumor_client.report import DENIED, OVERHEAD_BYTES, Report, Sent, Waiting, rejection
+from rumor_client.report import (
+    DENIED,
+    OVERHEAD_BYTES,
+    Report,
+    Sent,
+    Waiting,
+    rejection,
+    unconfirmed,
+)
 from rumor_client.state import Identity, Size
-from rumor_shared.wire import Reason, Verdict
+from rumor_shared.wire import Verdict
 
 _REPORT = "id, day, metric, revision, cohort, payload, purpose"
 _OF_SERIES = "epoch = ? AND metric = ? AND revision = ? AND cohorts = ?"
@@ -127,12 +135,43 @@ class SqliteTransaction:
         )
         return [Waiting(row[0], _report(row[1:])) for row in rows]
 
+    def attempt(self, ids: Collection[bytes]) -> Collection[bytes]:
+        """Mark waiting reports as on their way."""
+        waiting = set()
+        for report_id in ids:
+            sql = "SELECT attempted FROM outbox WHERE id = ?"
+            row = self._run(sql, (report_id,)).fetchone()
+            if row is None:
+                continue
+            waiting.add(report_id)
+            if not row[0]:
+                self._run("UPDATE outbox SET attempted = 1 WHERE id = ?", (report_id,))
+        return waiting
+
     def drop(self, ids: Collection[bytes], reason: str) -> int:
-        """Remove and count waiting reports."""
+        """Remove and count refused reports."""
         dropped = sum(self._take(report_id) for report_id in ids)
         if dropped:
             self._count_drops(reason, dropped)
         return dropped
+
+    def withdraw(self, ids: Collection[bytes], reason: str) -> int:
+        """Remove and count waiting reports, keeping in the log what was on its way."""
+        withdrawn = 0
+        for report_id in ids:
+            sql = "SELECT attempted FROM outbox WHERE id = ?"
+            row = self._run(sql, (report_id,)).fetchone()
+            if row is None:
+                continue
+            withdrawn += 1
+            if row[0]:
+                self._run(
+                    f"INSERT INTO sent SELECT {_REPORT}, NULL, ? FROM outbox WHERE id = ?",  # noqa: S608 - constants
+                    (reason, report_id),
+                )
+            self._take(report_id)
+            self._count_drops(unconfirmed(reason) if row[0] else reason, 1)
+        return withdrawn
 
     def _take(self, report_id: bytes) -> bool:
         row = self._run("SELECT length(payload) FROM outbox WHERE id = ?", (report_id,)).fetchone()
@@ -148,21 +187,26 @@ class SqliteTransaction:
             " ON CONFLICT (reason) DO UPDATE SET reports = reports + excluded.reports",
             (reason, reports),
         )
+        self._run("DELETE FROM dropped WHERE reports = 0")
 
     def settle(self, sent: Sequence[Sent]) -> int:
         """Move answered reports to the sent log."""
-        logged = 0
+        settled = 0
         for report, verdict, reason in sent:
-            self._take(report.id)
-            cursor = self._run(
-                "INSERT INTO sent VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
-                (*_row(report), verdict.value, reason and reason.value),
+            sql = "SELECT reason FROM sent WHERE id = ? AND verdict IS NULL"
+            withdrawn = self._run(sql, (report.id,)).fetchone()
+            if withdrawn is not None:
+                self._count_drops(unconfirmed(withdrawn[0]), -1)
+            elif not self._take(report.id):
+                continue
+            self._run(
+                "REPLACE INTO sent VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (*_row(report), verdict and verdict.value, reason and str(reason)),
             )
-            if cursor.rowcount:
-                logged += 1
-                if verdict is Verdict.REJECTED:
-                    self._count_drops(rejection(reason), 1)
-        return logged
+            settled += 1
+            if verdict is Verdict.REJECTED:
+                self._count_drops(rejection(reason), 1)
+        return settled
 
     def drops(self) -> Mapping[str, int]:
         """Return how many reports were dropped, by reason."""
@@ -172,18 +216,45 @@ class SqliteTransaction:
         """Return the sent log."""
         rows = self._run(f"SELECT {_REPORT}, verdict, reason FROM sent")  # noqa: S608 - constants
         return [
-            Sent(_report(row[:-2]), Verdict(row[-2]), None if row[-1] is None else Reason(row[-1]))
+            Sent(_report(row[:-2]), None if row[-2] is None else Verdict(row[-2]), row[-1])
             for row in rows
         ]
 
     def forget_sent(self, before: date) -> None:
         """Remove what is dated before a day."""
-        self._run("DELETE FROM sent WHERE day < ?", (before.isoformat(),))
+        limit = before.isoformat()
+        counted = "verdict IN ('accepted', 'duplicate')"
+        sql = f"SELECT count(*) FROM sent WHERE day < ? AND {counted}"  # noqa: S608 - constants
+        (beyond,) = self._run(sql, (limit,)).fetchone()
+        if beyond:
+            self._run("UPDATE device SET beyond_recall = beyond_recall + ?", (beyond,))
+        self._run("DELETE FROM sent WHERE day < ?", (limit,))
+
+    def beyond_recall(self) -> int:
+        """Return how many counted reports are too old to be retracted."""
+        (reports,) = self._run("SELECT beyond_recall FROM device").fetchone()
+        return int(reports)
+
+    def unlog(self, ids: Collection[bytes]) -> None:
+        """Remove reports from the sent log."""
+        for report_id in ids:
+            sql = "SELECT reason FROM sent WHERE id = ? AND verdict IS NULL"
+            withdrawn = self._run(sql, (report_id,)).fetchone()
+            if withdrawn is not None:
+                self._count_drops(unconfirmed(withdrawn[0]), -1)
+            self._run("DELETE FROM sent WHERE id = ?", (report_id,))
+        self._run("UPDATE device SET erasure_pending = 1")
+
+    def forget(self) -> None:
+        """Delete the sent log and the counts of drops."""
+        self._run("DELETE FROM sent")
+        self._run("DELETE FROM dropped")
+        self._run("UPDATE device SET beyond_recall = 0, erasure_pending = 1")
 
     def erase(self, purpose: str | None) -> None:
         """Delete the outbox, the memo and the secret."""
         rows = self._run("SELECT id FROM outbox WHERE ? IS NULL OR purpose = ?", (purpose, purpose))
-        self.drop([report_id for (report_id,) in rows.fetchall()], DENIED)
+        self.withdraw([report_id for (report_id,) in rows.fetchall()], DENIED)
         for table in ("memo", "permanent", "series"):
             self._run(f"DELETE FROM {table}")  # noqa: S608 - constants
         self._run("UPDATE device SET secret = NULL, cohort = NULL, erasure_pending = 1")

@@ -83,14 +83,31 @@ class Transaction(Protocol):
         Those of one day, or of all days for None.
         """
 
+    def attempt(self, ids: Collection[bytes]) -> Collection[bytes]:
+        """Mark waiting reports as on their way: from now on they may have been counted.
+
+        Returns those of `ids` that still wait.
+        """
+
     def drop(self, ids: Collection[bytes], reason: str) -> int:
-        """Remove waiting reports by id, count them under `reason`; return how many there were."""
+        """Remove waiting reports that the collector refused; return how many there were.
+
+        They are counted under `reason`.
+        """
+
+    def withdraw(self, ids: Collection[bytes], reason: str) -> int:
+        """Remove waiting reports before there is an answer; return how many there were.
+
+        They are counted under `reason`. One that was on its way may have been counted: it is
+        counted as unconfirmed, and kept in the sent log without a verdict.
+        """
 
     def settle(self, sent: Sequence[Sent]) -> int:
         """Move reports that were answered for good from the outbox to the sent log.
 
-        A rejected one is counted as a drop. One that no longer waits, since a denial came
-        meanwhile, is logged all the same. Returns how many were logged for the first time.
+        A rejected one is counted as a drop. One that was withdrawn on its way gets its verdict, and
+        is no longer counted as unconfirmed. Returns how many got their first verdict; one that was
+        forgotten gets none.
         """
 
     def drops(self) -> Mapping[str, int]:
@@ -100,10 +117,28 @@ class Transaction(Protocol):
         """Return the sent log."""
 
     def forget_sent(self, before: date) -> None:
-        """Remove from the sent log what is dated before a day."""
+        """Remove from the sent log what is dated before a day.
+
+        Those that were counted are from now on beyond recall.
+        """
+
+    def beyond_recall(self) -> int:
+        """Return how many reports were counted by the collector and are too old to be retracted."""
+
+    def unlog(self, ids: Collection[bytes]) -> None:
+        """Remove reports from the sent log, since they were taken back or never can be.
+
+        What became of them is known now: none is counted as unconfirmed any more.
+        """
 
     def erase(self, purpose: str | None) -> None:
         """Delete the outbox (of one purpose, or all of it), the memo and the secret."""
+
+    def forget(self) -> None:
+        """Delete what `erase` leaves: the sent log and the counts of drops.
+
+        What stays are the choices and the ledger's totals.
+        """
 
 
 class State(Protocol):

@@ -13,7 +13,7 @@ from rumor_client.errors import ConfigurationError
 
 @dataclass(frozen=True)
 class Request:
-    """An HTTP request. `timeout` bounds the whole exchange but the look-up of names, in seconds."""
+    """An HTTP request. `timeout` bounds the whole exchange, in seconds."""
 
     method: str
     url: str

@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import threading
 import weakref
+from collections.abc import Callable
 from time import monotonic, sleep
 
 from rumor_client import fork
@@ -81,16 +82,21 @@ class Worker:
         delay = self._jitter() * self._interval
         while self._sleep(delay):
             delay = self._upload()
-        if self._deadline is not None and self._uploader.stopped is None:
-            drain(self._uploader, self._deadline, self._deadline)
+        deadline = self._deadline
+        if deadline is not None and self._uploader.stopped is None:
+            self._guarded(lambda: drain(self._uploader, deadline, deadline))
 
     def _upload(self) -> float:
         """Make a pass and return the wait after it."""
+        result = self._guarded(lambda: self._uploader.run(pause=self._pause))
+        return LONGEST if result is None else self._next_delay(result)
+
+    def _guarded(self, upload: Callable[[], FlushResult]) -> FlushResult | None:
         try:
-            return self._next_delay(self._uploader.run(pause=self._pause))
+            return upload()
         except Exception as error:  # the app's own clock or state may raise anything
             warn_once("upload", f"rumor: an upload failed with {type(error).__name__}")
-            return LONGEST
+            return None
 
     def _sleep(self, seconds: float) -> bool:
         """Wait; False at once when the worker is to end."""

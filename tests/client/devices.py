@@ -1,23 +1,25 @@
-"""Devices for tests: a registry in a dictionary, a clock that is set, a client in memory."""
+"""Devices for tests: a registry in a dictionary, a client in memory."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date
 from pathlib import Path
 from typing import Any
 
-from rumor_client import Client, MemoryState, State, Transport
-from rumor_client.outbox import Bounds
+from rumor_client import Client, State, Transport
+from rumor_client.arguments import send
+from rumor_client.clock import Clock
+from rumor_client.testing import client_for
+from rumor_client.testing.client import ENDPOINT
+from rumor_client.testing.clock import NOON
 from rumor_shared.registry import Registry, registry_of
 
 # Other interpreters that a test starts find the tests' modules from here.
 ROOT = Path(__file__).parents[2]
 PURPOSE = "product improvement"
-ENDPOINT = "http://collector.invalid"
-NO_POLICY = ""
-NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
+
+__all__ = ["ENDPOINT", "KRR", "NOON", "PURPOSE", "RAPPOR", "ROOT", "device", "registry_with"]
 
 KRR: Mapping[str, Any] = {
     "mechanism": "krr",
@@ -50,52 +52,20 @@ def registry_with(metrics: Mapping[str, Mapping[str, Any]] | None = None, **top:
     return registry_of({"registry": top, "metrics": tables})
 
 
-@dataclass
-class SetClock:
-    """A clock that stands until it is moved."""
-
-    now: datetime = NOON
-
-    def __call__(self) -> datetime:
-        """Return the moment that was set."""
-        return self.now
-
-    def move(self, **delta: float) -> None:
-        """Move by a timedelta's arguments."""
-        self.now += timedelta(**delta)
-
-
 def device(
     registry: Registry | None = None,
     *,
     transport: Transport | None = None,
     state: State | Path | None = None,
-    clock: SetClock | None = None,
-    granted: bool = True,
-    endpoint: str | None = ENDPOINT,
-    background: bool = False,
-    bounds: Bounds | None = None,
-    daily_cap: Any = None,
-    lifetime_cap: Any = None,
-    key: str | None = None,
-    upload_interval: float = 300.0,
+    clock: Clock | None = None,
+    **given: Any,
 ) -> Client:
-    """Return a client whose owner has agreed, cut off from this machine's environment."""
-    client = Client(
+    """Return a client in memory whose owner has agreed; the rest is as `client_for` takes it."""
+    return client_for(
         registry or registry_with(),
-        endpoint,
-        state=state or MemoryState(),
-        transport=transport,
-        clock=clock or SetClock(),
-        background=background,
-        bounds=bounds,
-        daily_cap=daily_cap,
-        lifetime_cap=lifetime_cap,
-        key=key,
-        upload_interval=upload_interval,
-        environ={},
-        policy=NO_POLICY,
+        # A test over a socket gives an endpoint and no transport.
+        transport=transport or send,
+        state=state,
+        clock=clock,
+        **given,
     )
-    if granted:
-        client.consent.grant()
-    return client

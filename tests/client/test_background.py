@@ -8,15 +8,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
-from tests.client.collector import Collector, lost
-from tests.client.devices import ROOT, SetClock, device
-from tests.client.test_network import serving, write
+from tests.client.devices import ROOT, device
+from tests.client.serving import collecting, serving
 
 from rumor_client import Client, Request, Response, warn, worker
+from rumor_client.testing import FakeClock, FakeCollector, lost
 
 
 def wait_until(condition: Callable[[], bool], seconds: float = 10) -> bool:
@@ -40,26 +39,19 @@ def no_thread_left() -> Iterator[None]:
 
 
 @pytest.fixture
-def collector() -> Collector:
+def collector() -> FakeCollector:
     """A collector that counts."""
-    return Collector()
+    return FakeCollector()
 
 
 @pytest.fixture
-def url(collector: Collector) -> Iterator[str]:
+def url(collector: FakeCollector) -> Iterator[str]:
     """The collector over HTTP."""
-    lock = threading.Lock()
-
-    def respond(handler: BaseHTTPRequestHandler, request: Request) -> None:
-        with lock:
-            response = collector(request)
-        write(handler, response)
-
-    with serving(respond) as url:
+    with collecting(collector) as url:
         yield url
 
 
-def test_recording_starts_the_upload_and_nothing_before_does(collector: Collector) -> None:
+def test_recording_starts_the_upload_and_nothing_before_does(collector: FakeCollector) -> None:
     """The thread starts with the first report, sends within the interval, and is a daemon."""
     client = device(transport=collector, background=True, upload_interval=0.05)
     assert upload_threads() == []
@@ -72,24 +64,24 @@ def test_recording_starts_the_upload_and_nothing_before_does(collector: Collecto
     client.close()
 
 
-def test_the_thread_tries_again(collector: Collector) -> None:
+def test_the_thread_tries_again(collector: FakeCollector) -> None:
     """A lost request is repeated after the back-off, without anyone asking."""
     collector.script = [lost, lost]
     client = device(transport=collector, background=True, upload_interval=0.05)
     assert client._uploader is not None
-    client._uploader._jitter = lambda: 0.01
+    client._uploader.exchange.jitter = lambda: 0.01
     client.record("theme", "dark")
     assert wait_until(lambda: len(collector.counted) == 1)
     client.close()
 
 
 def test_the_thread_outlives_a_fault_of_the_apps_own(
-    collector: Collector, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    collector: FakeCollector, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A clock that fails in the thread is one warning; the next pass goes on."""
     monkeypatch.setattr(warn, "_warned", set())
     monkeypatch.setattr(worker, "LONGEST", 0.05)
-    clock = SetClock()
+    clock = FakeClock()
     client = device(transport=collector, background=True, upload_interval=0.2, clock=clock)
     assert client.record("theme", "dark").recorded
     clock.now = clock.now.replace(tzinfo=None)
@@ -100,7 +92,7 @@ def test_the_thread_outlives_a_fault_of_the_apps_own(
     client.close()
 
 
-def test_leaving_the_block_sends_what_waits(collector: Collector) -> None:
+def test_leaving_the_block_sends_what_waits(collector: FakeCollector) -> None:
     """A `with` block uploads at its end, however long the interval; then recording is closed."""
     with device(transport=collector, background=True, upload_interval=3600) as client:
         client.record("theme", "dark")
@@ -126,8 +118,8 @@ def test_leaving_the_block_waits_at_most_two_seconds() -> None:
 
 def test_days_are_not_sent_in_one_breath() -> None:
     """In the background the batches of two days have a random wait between them."""
-    clock, moments = SetClock(), list[float]()
-    collector = Collector()
+    clock, moments = FakeClock(), list[float]()
+    collector = FakeCollector()
 
     def timed(request: Request) -> Response:
         moments.append(time.monotonic())
@@ -163,7 +155,7 @@ def run(script: str, url: str, state: Path, timeout: float = 20) -> float:
 
 
 def test_an_app_that_just_ends_has_sent_its_reports(
-    url: str, collector: Collector, tmp_path: Path
+    url: str, collector: FakeCollector, tmp_path: Path
 ) -> None:
     """Without close or flush, the exit sends what waits."""
     run("client.record('theme', 'dark')", url, tmp_path / "state")
@@ -194,7 +186,7 @@ for each in (client, *others):
 
 
 def test_a_fork_loses_nothing_and_repeats_nothing(
-    url: str, collector: Collector, tmp_path: Path
+    url: str, collector: FakeCollector, tmp_path: Path
 ) -> None:
     """One report before a fork, five by the child, one by the parent: seven arrive, none twice, and
     neither hangs (QU-02).
@@ -217,7 +209,7 @@ assert os.waitpid(pid, 0)[1] == 0
         assert sum(len(batch["reports"]) for batch in collector.batches) == 7
 
 
-def test_a_child_uploads_by_itself(url: str, collector: Collector, tmp_path: Path) -> None:
+def test_a_child_uploads_by_itself(url: str, collector: FakeCollector, tmp_path: Path) -> None:
     """A child whose parent had an upload thread gets one of its own (QU-02)."""
     script = """
 client.record('theme', 'dark')
@@ -233,7 +225,7 @@ os._exit(0)
 
 
 def test_a_child_that_ends_at_once_has_lost_nothing(
-    url: str, collector: Collector, tmp_path: Path
+    url: str, collector: FakeCollector, tmp_path: Path
 ) -> None:
     """What a child recorded before `os._exit` is sent by its parent."""
     script = """
@@ -249,7 +241,7 @@ client.record('theme', 'dark')
 
 
 def test_a_fork_amid_threads_that_record_never_hangs(
-    url: str, collector: Collector, tmp_path: Path
+    url: str, collector: FakeCollector, tmp_path: Path
 ) -> None:
     """While threads record, children forked one after another record too, and all end."""
     script = """
@@ -302,7 +294,7 @@ for _ in range(2):
     client.close()
 
 
-def test_flush_serves_an_event_loop(collector: Collector) -> None:
+def test_flush_serves_an_event_loop(collector: FakeCollector) -> None:
     """`aflush` uploads while the loop goes on."""
     import asyncio
 

@@ -14,12 +14,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.client.devices import KRR, NOON, RAPPOR, SetClock, device, registry_with
+from tests.client.devices import KRR, NOON, RAPPOR, device, registry_with
 
 from rumor_client import Cap, Client, ConfigurationError, RecordStatus
 from rumor_client.clock import utc_now
 from rumor_client.ledger import app_cap
 from rumor_client.result import Result
+from rumor_client.testing import FakeClock
 
 
 def record_until_refused(client: Client, metric: str = "theme") -> tuple[int, Result]:
@@ -50,7 +51,7 @@ def test_decimal_budgets_add_up_exactly(
 
 def test_a_refusal_says_which_cap_how_much_and_until_when() -> None:
     """A refusal carries the account, what was asked, what is left, and when it starts anew."""
-    clock = SetClock(NOON)
+    clock = FakeClock(NOON)
     client = device(clock=clock, daily_cap="2.5")
     fitted, refused = record_until_refused(client)
     assert fitted == 2
@@ -93,7 +94,7 @@ def test_each_cap_holds_alone(
     cap: Cap, metric: dict[str, Any], top: dict[str, Any], app: dict[str, Any]
 ) -> None:
     """Each cap lets through what fits under it, is named in the refusal, and ends in time."""
-    clock = SetClock()
+    clock = FakeClock()
     client = device(registry_with({"theme": {**KRR, **metric}}, **top), clock=clock, **app)
     fitted, refused = record_until_refused(client)
     assert (fitted, refused.account, refused.left) == (3, cap, 0)
@@ -133,7 +134,9 @@ def test_a_renamed_metric_pays_from_its_familys_lifetime() -> None:
 def test_one_allowance_a_utc_date() -> None:
     """The allowance is renewed once, at 00:00 UTC, whatever the zone of the clock (TI-01)."""
     kiritimati = timezone(timedelta(hours=14))
-    clock = SetClock(datetime(2026, 11, 30, 23, 59, 59, 999_999, tzinfo=UTC).astimezone(kiritimati))
+    clock = FakeClock(
+        datetime(2026, 11, 30, 23, 59, 59, 999_999, tzinfo=UTC).astimezone(kiritimati)
+    )
     client = device(registry_with({"theme": {**KRR, "daily_epsilon": 1}}), clock=clock)
     assert client.record("theme", "dark").recorded
     assert not client.record("theme", "dark").recorded
@@ -160,7 +163,7 @@ def test_the_systems_clock_is_read_in_utc(zone: str, monkeypatch: pytest.MonkeyP
 
 def test_a_day_of_small_steps_renews_once() -> None:
     """Trying every ten minutes for a day from 18:00 UTC finds exactly one new allowance (TI-01)."""
-    clock = SetClock(datetime(2026, 11, 30, 18, tzinfo=UTC))
+    clock = FakeClock(datetime(2026, 11, 30, 18, tzinfo=UTC))
     client = device(registry_with({"theme": {**KRR, "daily_epsilon": 3}}), clock=clock)
     fitted = Counter[str]()
     for _ in range(24 * 6 + 1):
@@ -172,7 +175,7 @@ def test_a_day_of_small_steps_renews_once() -> None:
 
 def test_a_clock_set_back_meets_the_account_already_charged() -> None:
     """Setting the clock back to a spent day gives nothing, and forward again nothing new."""
-    clock = SetClock()
+    clock = FakeClock()
     client = device(registry_with({"theme": {**KRR, "daily_epsilon": 1}}), clock=clock)
     for expected, days in ((True, 1), (True, -1), (False, 1), (False, 5), (True, -5)):
         assert client.record("theme", "dark").recorded is expected
@@ -181,7 +184,7 @@ def test_a_clock_set_back_meets_the_account_already_charged() -> None:
 
 def test_a_naive_clock_is_refused() -> None:
     """A clock without a zone raises, rather than dating reports by local time (TI-01)."""
-    clock = SetClock()
+    clock = FakeClock()
     client = device(clock=clock)
     clock.now = NOON.replace(tzinfo=None)
     with pytest.raises(ValueError, match="aware"):

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from tests.client.collector import Collector, lost
-from tests.client.devices import KRR, NOON, PURPOSE, SetClock, device, registry_with
+from tests.client.devices import KRR, NOON, PURPOSE, ROOT, device, registry_with
 
 from rumor_client import (
     Choice,
@@ -21,6 +20,7 @@ from rumor_client import (
     UploadStatus,
 )
 from rumor_client.consent import Consent, Effective
+from rumor_client.testing import FakeClock, FakeCollector, lost
 
 TODAY = NOON.date()
 
@@ -31,36 +31,54 @@ def consent_of(environ: Mapping[str, str], policy: Path | str, stored: Choice | 
     if stored is not None:
         with state.transaction() as transaction:
             transaction.choose(PURPOSE, stored.value, TODAY)
-    return Consent([PURPOSE], state, SetClock(), environ=environ, policy=policy)
+    return Consent([PURPOSE], state, FakeClock(), environ=environ, policy=policy)
 
 
-@pytest.mark.parametrize(
-    ("environment", "policy", "stored", "choice", "source"),
-    [
-        ("denies", "denies", "granted", "denied", "DO_NOT_TRACK"),
-        ("denies", "silent", "granted", "denied", "DO_NOT_TRACK"),
-        ("denies", "silent", None, "denied", "DO_NOT_TRACK"),
-        ("silent", "denies", "granted", "denied", "policy"),
-        ("silent", "denies", "denied", "denied", "policy"),
-        ("silent", "denies", None, "denied", "policy"),
-        ("silent", "silent", "denied", "denied", "stored"),
-        ("silent", "silent", "granted", "granted", "stored"),
-        ("silent", "silent", None, "unset", "default"),
-    ],
-)
-def test_precedence(
-    environment: str, policy: str, stored: str | None, choice: str, source: str, tmp_path: Path
-) -> None:
-    """The table of `rumor_client.consent`, row by row."""
+POLICIES = {
+    "denies": 'consent = "denied"',
+    "grants": 'consent = "granted"',
+    "denies this purpose": f'[purposes]\n"{PURPOSE}" = "denied"',
+    "denies another purpose": '[purposes]\nother = "denied"',
+    "can't be understood": "consent = perhaps",
+}
+
+
+def precedence() -> list[list[str]]:
+    """Return the rows of the table in docs/consent.md."""
+    page = (ROOT / "docs" / "consent.md").read_text(encoding="utf-8")
+    table = page.partition("<!-- precedence:")[2].partition("\n\n")[2].partition("\n\n")[0]
+    rows = table.splitlines()[2:]
+    return [[cell.strip().strip("`") for cell in row.strip("|").split("|")] for row in rows]
+
+
+@pytest.mark.parametrize("row", precedence(), ids=" ".join)
+def test_precedence(row: list[str], tmp_path: Path) -> None:
+    """The table of docs/consent.md, row by row."""
+    do_not_track, rumor_consent, policy, stored, choice, source = row
     file = tmp_path / "policy.toml"
-    if policy == "denies":
-        file.write_text('consent = "denied"\n')
-    environ = {"DO_NOT_TRACK": "1"} if environment == "denies" else {}
+    if policy:
+        file.write_text(POLICIES[policy])
+    given = {"DO_NOT_TRACK": do_not_track, "RUMOR_CONSENT": rumor_consent}
+    environ = {name: text for name, text in given.items() if text}
     consent = consent_of(environ, file, Choice(stored) if stored else None)
     found = consent.effective(PURPOSE)
     assert (found.choice, found.source) == (choice, source)
     assert found.as_of == (TODAY if source == "stored" else None)
     assert found.granted is (choice == "granted")
+
+
+def test_the_table_has_every_combination_that_matters() -> None:
+    """Each source is the one that decides in some row, and each grants nothing by itself."""
+    rows = precedence()
+    assert len(rows) == 21
+    assert {row[5] for row in rows} == {
+        "DO_NOT_TRACK",
+        "RUMOR_CONSENT",
+        "policy",
+        "stored",
+        "default",
+    }
+    assert {row[3] for row in rows if row[4] == "granted"} == {"granted"}
 
 
 @pytest.mark.parametrize("variable", ["DO_NOT_TRACK", "RUMOR_CONSENT"])
@@ -166,7 +184,7 @@ def test_an_unknown_purpose_is_a_mistake() -> None:
 def test_denial_of_one_purpose_keeps_what_waits_for_another() -> None:
     """The denied purpose's reports go, the other's are sent, under a new secret."""
     metrics = {"theme": {**KRR, "purpose": "design"}, "crash": {**KRR, "purpose": "stability"}}
-    collector = Collector()
+    collector = FakeCollector()
     client = device(registry_with(metrics), transport=collector)
     client.record("theme", "dark")
     client.record("crash", "dark")
@@ -195,7 +213,7 @@ def test_after_a_denial_nothing_that_waited_is_sent(on_disk: bool, tmp_path: Pat
     """Five reports wait while the collector is down; a denial sends none of them, now or after a
     restart, and recording spends nothing (QU-04).
     """
-    collector = Collector([lost])
+    collector = FakeCollector([lost])
     state = tmp_path / "state" if on_disk else MemoryState()
     client = device(transport=collector, state=state)
     record_some(client)
@@ -208,7 +226,8 @@ def test_after_a_denial_nothing_that_waited_is_sent(on_disk: bool, tmp_path: Pat
     again = device(transport=collector, state=state, granted=False)
     again.flush()
     assert again.status().spent_life == spent
-    assert again.status().dropped == {"denied": 5}
+    # They were on their way once: the collector may have counted them.
+    assert again.status().dropped == {"unconfirmed:denied": 5}
     assert len(collector.requests) == 1
     again.close()
 
@@ -216,14 +235,14 @@ def test_after_a_denial_nothing_that_waited_is_sent(on_disk: bool, tmp_path: Pat
 def test_a_denial_waits_for_the_request_under_way_and_stops_the_next() -> None:
     """With a request in flight `deny` returns after its end, and no other leaves (QU-04)."""
     sending, go_on = threading.Event(), threading.Event()
-    collector = Collector()
+    collector = FakeCollector()
 
     def slow(request: Request) -> Response:
         sending.set()
         go_on.wait(10)
         return collector(request)
 
-    clock = SetClock()
+    clock = FakeClock()
     client = device(transport=slow, clock=clock)
     record_some(client)
     clock.move(days=1)
@@ -245,7 +264,7 @@ def test_a_denial_waits_for_the_request_under_way_and_stops_the_next() -> None:
 def test_a_suspension_keeps_what_waits(tmp_path: Path) -> None:
     """A denial by policy sends nothing and deletes nothing; when it ends, what waited is sent."""
     policy = tmp_path / "policy.toml"
-    collector = Collector()
+    collector = FakeCollector()
     client = Client(
         registry_with(),
         "http://collector.invalid",

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.client.collector import Collector
 from tests.client.test_public import REGISTRY
 
 from rumor_client import Client
 from rumor_client.__main__ import main
+from rumor_client.testing import FakeCollector
 
 
 @pytest.fixture
@@ -46,13 +46,15 @@ def test_status_and_view_show_what_was_and_will_be_sent(
         arguments[1],
         "http://collector.invalid",
         state=arguments[3],
-        transport=Collector(),
+        transport=FakeCollector(),
         background=False,
     ) as client:
         assert client.record("theme", "dark").recorded
         report = client.waiting()[0].report
         assert main([*arguments, "view"]) == 0
-        assert f"payload {report.payload.hex()}" in capsys.readouterr().out
+        shown = capsys.readouterr().out
+        assert f"payload  {report.payload.hex()}" in shown
+        assert f"says     {client.view()[0].meaning}" in shown
         client.flush()
         main([*arguments, "view"])
         assert "accepted" in capsys.readouterr().out

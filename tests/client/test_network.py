@@ -3,57 +3,20 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.client.collector import Collector
 from tests.client.devices import device
+from tests.client.serving import serving, write
 
 from rumor_client import ConfigurationError, NoAnswer, Request, Response, UploadStatus, network
+from rumor_client.testing import FakeCollector
 from rumor_client.transport import check_endpoint
-
-
-@contextmanager
-def serving(respond: Any) -> Iterator[str]:
-    """Serve HTTP: `respond(handler, request)` writes the answer. Gives the base URL."""
-
-    class Handler(BaseHTTPRequestHandler):
-        """Hands each request over."""
-
-        def do_POST(self) -> None:
-            """Read the request and respond."""
-            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            respond(self, Request("POST", self.path, dict(self.headers), body, 0))
-
-        def log_message(self, *_: object) -> None:
-            """Keep the test's output clean."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-
-
-def write(handler: BaseHTTPRequestHandler, response: Response) -> None:
-    """Write a response."""
-    handler.send_response(response.status)
-    for name, value in response.headers.items():
-        handler.send_header(name, value)
-    handler.send_header("Content-Length", str(len(response.body)))
-    handler.end_headers()
-    handler.wfile.write(response.body)
 
 
 def post(url: str, timeout: float = 5) -> Response:
@@ -71,7 +34,7 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_reports_arrive_over_http(tmp_path: Path) -> None:
     """A device with a file, a key and the real transport delivers; the base URL keeps its path."""
-    collector = Collector()
+    collector = FakeCollector()
 
     def respond(handler: BaseHTTPRequestHandler, request: Request) -> None:
         headers = {"Content-Encoding": request.headers.get("Content-Encoding", "")}
@@ -194,6 +157,61 @@ def test_a_proxy_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setenv("http_proxy", url)
         assert post("http://collector.invalid/v1/reports").status == 200
     assert seen == ["http://collector.invalid/v1/reports"]
+
+
+def test_proxies_are_read_anew_and_openers_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same settings give the same opener; a change of the environment counts at once."""
+    plain = network._opener()
+    assert network._opener() is plain
+    monkeypatch.setenv("http_proxy", "http://proxy.invalid:3128")
+    assert network._opener() is not plain
+
+
+def test_a_slow_look_up_of_a_name_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A resolver that doesn't answer holds the device no longer than the timeout."""
+    release = threading.Event()
+
+    def wait(*_: object, **__: object) -> list[object]:
+        release.wait(20)
+        return []
+
+    monkeypatch.setattr(socket, "getaddrinfo", wait)
+    started = time.monotonic()
+    with pytest.raises(NoAnswer, match="TimeoutError"):
+        post("http://collector.invalid/", timeout=0.2)
+    assert time.monotonic() - started < 2
+    release.set()
+
+
+def test_a_name_is_looked_up_and_each_address_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of several addresses the first that answers is taken; a name without one is no answer."""
+    found = [(0, 0, 0, "", (host, 0)) for host in ("127.0.0.2", "127.0.0.1")]
+    resolve, real = socket.getaddrinfo, socket.create_connection
+
+    def look_up(host: str, *rest: Any, **more: Any) -> Any:
+        return found if host == "collector.invalid" else resolve(host, *rest, **more)
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    tried: list[str] = []
+
+    def connect(address: tuple[str, int], *rest: Any) -> Any:
+        tried.append(address[0])
+        if address[0] == "127.0.0.2":
+            raise ConnectionRefusedError
+        return real(address, *rest)
+
+    with serving(lambda handler, request: write(handler, Response(200, {}, b""))) as url:
+        monkeypatch.setattr(socket, "create_connection", connect)
+        port = url.rpartition(":")[2]
+        assert post(f"http://collector.invalid:{port}/").status == 200
+    assert tried == ["127.0.0.2", "127.0.0.1"]
+
+    def unknown(*_: object, **__: object) -> None:
+        raise socket.gaierror
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    with pytest.raises(NoAnswer, match="gaierror"):
+        post("http://collector.invalid/")
 
 
 def test_tls_is_verified() -> None:

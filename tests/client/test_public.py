@@ -9,12 +9,12 @@ from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
-from tests.client.collector import Collector
-from tests.client.devices import ENDPOINT, KRR, NOON, ROOT, SetClock, device, registry_with
+from tests.client.devices import ENDPOINT, KRR, NOON, ROOT, device, registry_with
 
 import rumor_client
 from rumor_client import Bounds, Client, RecordStatus
 from rumor_client.report import OVERHEAD_BYTES
+from rumor_client.testing import FakeClock, FakeCollector
 from rumor_shared.errors import InvalidValue, RegistryError, UnknownMetric
 
 REGISTRY = """
@@ -116,7 +116,7 @@ def test_an_unknown_value_is_mapped_to_other_before_the_draw() -> None:
 
 def test_a_metric_is_recorded_up_to_its_last_day() -> None:
     """Expiry is the last valid UTC day, inclusive."""
-    clock = SetClock()
+    clock = FakeClock()
     registry = registry_with({"theme": {**KRR, "expires": NOON.date()}})
     client = device(registry, clock=clock)
     clock.now = NOON.replace(hour=23, minute=59)
@@ -127,7 +127,7 @@ def test_a_metric_is_recorded_up_to_its_last_day() -> None:
 
 def test_no_word_of_a_value_is_in_a_repr() -> None:
     """Neither client, result, report nor request shows a payload."""
-    collector = Collector()
+    collector = FakeCollector()
     client = device(transport=collector)
     result = client.record("theme", "dark")
     client.flush()
@@ -162,13 +162,13 @@ def test_the_outbox_is_bounded_in_bytes() -> None:
 def test_days_far_off_are_days_too() -> None:
     """The first and last dates there are can be recorded on and flushed."""
     for moment in (NOON.replace(year=1, month=1, day=1), NOON.replace(year=9999, month=12, day=31)):
-        clock = SetClock(moment)
+        clock = FakeClock(moment)
         expires = {"expires": date.max}
         client = device(
             registry_with({"theme": {**KRR, **expires}}),
             clock=clock,
             daily_cap=1,
-            transport=Collector(),
+            transport=FakeCollector(),
         )
         assert client.record("theme", "dark").recorded
         assert not client.record("theme", "dark").recorded
@@ -177,7 +177,7 @@ def test_days_far_off_are_days_too() -> None:
 
 def test_status_shows_what_holds_and_what_is_spent() -> None:
     """Caps are the stricter of the registry's and the app's."""
-    clock = SetClock()
+    clock = FakeClock()
     registry = registry_with({"theme": {**KRR, "daily_epsilon": 8}}, lifetime_epsilon=20)
     client = device(registry, clock=clock, daily_cap=5, lifetime_cap=30)
     client.record("theme", "dark")

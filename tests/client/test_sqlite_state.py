@@ -11,11 +11,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.client.collector import Collector
 from tests.client.devices import PURPOSE, RAPPOR, ROOT, device, registry_with
 
 from rumor_client import Client, RecordStatus, SqliteState, StateBusy, StateUnavailable, warn
 from rumor_client.sqlite_schema import APPLICATION_ID, SCHEMA_VERSION
+from rumor_client.testing import FakeCollector
 
 
 @pytest.fixture
@@ -196,7 +196,7 @@ def test_a_file_that_cant_be_used_is_set_aside_and_never_replayed(
         client.record("theme", "dark")
     client.close()
     harm(path)
-    collector = Collector()
+    collector = FakeCollector()
     with caplog.at_level(logging.WARNING):
         again = device(state=path, granted=False, transport=collector)
         assert not again.record("theme", "dark").recorded

@@ -41,8 +41,15 @@ def contents(state: State) -> list[object]:
             t.size(),
             [item.report for item in t.waiting(None, 0, 99)],
             dict(t.drops()),
+            t.beyond_recall(),
             {item.report.id: item for item in t.sent()},
         ]
+
+
+def send(t: Transaction, sent: Report, verdict: Verdict) -> None:
+    """Put a report, and settle it."""
+    t.put(sent)
+    t.settle([Sent(sent, verdict, None)])
 
 
 def change_everything_and_fail(t: Transaction) -> None:
@@ -52,10 +59,13 @@ def change_everything_and_fail(t: Transaction) -> None:
     t.count(SERIES, DAY)
     t.fill_slot(SERIES, b"u" * 16, b"second")
     t.put(report(4))
-    t.drop([report(2).id], "why not")
+    t.attempt([report(2).id])
+    t.withdraw([report(2).id], "why not")
     t.settle([Sent(report(3), Verdict.REJECTED, Reason.TOO_LATE)])
     t.forget_sent(DAY + timedelta(days=9))
+    t.unlog([report(1).id])
     t.erase(None)
+    t.forget()
     t.adopt(b"r" * 32, 2)
     raise RuntimeError("planted")
 
@@ -163,10 +173,51 @@ class StateContract(ABC):
     def test_the_sent_log_forgets_by_day(self, state: State) -> None:
         """What is dated before a day goes, what is of that day stays."""
         with state.transaction() as t:
-            for number, day in ((1, DAY), (2, DAY - timedelta(days=1))):
-                t.settle([Sent(report(number, day), Verdict.ACCEPTED, None)])
+            yesterday = DAY - timedelta(days=1)
+            send(t, report(1), Verdict.ACCEPTED)
+            send(t, report(2, yesterday), Verdict.ACCEPTED)
+            send(t, report(3, yesterday), Verdict.REJECTED)
             t.forget_sent(DAY)
             assert [item.report for item in t.sent()] == [report(1)]
+            assert t.beyond_recall() == 1
+
+    def test_what_was_on_its_way_when_withdrawn_is_unconfirmed(self, state: State) -> None:
+        """A report that was never sent is a plain drop; one on its way may have been counted, and
+        is kept in the log until its verdict comes, which then is the only count of it.
+        """
+        with state.transaction() as t:
+            for number in (1, 2, 3):
+                t.put(report(number))
+            assert set(t.attempt([report(1).id, report(2).id, b"unknown"])) == {
+                report(1).id,
+                report(2).id,
+            }
+            assert t.withdraw([r.id for r in map(report, (1, 2, 3, 4))], "denied") == 3
+            assert t.size() == Size(0, 0)
+            assert dict(t.drops()) == {"denied": 1, "unconfirmed:denied": 2}
+            assert set(t.sent()) == {Sent(report(n), None, "denied") for n in (1, 2)}
+        with state.transaction() as t:
+            rejected = Sent(report(2), Verdict.REJECTED, Reason.TOO_LATE)
+            assert t.settle([Sent(report(1), Verdict.ACCEPTED, None), rejected]) == 2
+            assert dict(t.drops()) == {"denied": 1, "rejected:too_late": 1}
+            assert set(t.sent()) == {Sent(report(1), Verdict.ACCEPTED, None), rejected}
+
+    def test_what_was_forgotten_gets_no_verdict(self, state: State) -> None:
+        """An answer that comes after everything was forgotten brings nothing back."""
+        with state.transaction() as t:
+            for number in (1, 2):
+                send(t, report(number), Verdict.ACCEPTED)
+            t.unlog([report(1).id])
+            assert [item.report for item in t.sent()] == [report(2)]
+            t.forget_sent(DAY + timedelta(days=1))
+            assert t.beyond_recall() == 1
+            t.put(report(3))
+            t.attempt([report(3).id])
+            t.erase(None)
+            t.forget()
+            assert (t.sent(), dict(t.drops()), t.beyond_recall()) == ([], {}, 0)
+            assert t.settle([Sent(report(3), Verdict.ACCEPTED, None)]) == 0
+            assert t.sent() == []
 
     def test_erasure_leaves_the_ledger_and_starts_a_new_epoch(self, state: State) -> None:
         """Secret, memo, counts and outbox go; totals and the sent log stay; the next secret is of
@@ -178,7 +229,7 @@ class StateContract(ABC):
             t.count(SERIES, DAY)
             t.fill_slot(SERIES, b"t" * 16, b"first")
             t.put(report(1))
-            t.settle([Sent(report(2), Verdict.ACCEPTED, None)])
+            send(t, report(2), Verdict.ACCEPTED)
             t.erase(None)
         assert state.scrub()
         assert not state.erasure_pending()
@@ -231,8 +282,16 @@ def apply(t: Transaction, kind: str, number: int) -> object:
         case "drop":
             ids = [report(number).id, report(number + 1).id]
             answer = t.drop(ids, f"reason {number % 3}")
+        case "attempt":
+            answer = set(t.attempt([report(number).id, report(number + 1).id]))
+        case "withdraw":
+            answer = t.withdraw([report(number).id, report(number + 1).id], f"why {number % 3}")
         case "settle":
             answer = t.settle([Sent(report(number), list(Verdict)[number % 3], None)])
+        case "unlog":
+            t.unlog([report(number).id])
+        case "forget":
+            t.forget()
         case "charge":
             t.charge([(ACCOUNTS[number % 2], number)])
         case "count":
@@ -253,7 +312,10 @@ def apply(t: Transaction, kind: str, number: int) -> object:
     st.lists(
         st.tuples(
             st.sampled_from(
-                ["put", "put", "drop", "settle", "charge", "count", "slot", "adopt", "erase"]
+                [
+                    *("put", "put", "attempt", "withdraw", "drop", "settle", "settle", "unlog"),
+                    *("charge", "count", "slot", "adopt", "erase", "forget"),
+                ]
             ),
             st.integers(0, 9),
         ),

@@ -11,9 +11,14 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.client.collector import (
+from tests.client.devices import KRR, RAPPOR, device, registry_with
+
+from rumor_client import Client, FlushResult, Request, Response, UploadStatus
+from rumor_client.backoff import LONGEST
+from rumor_client.testing import (
     Answer,
-    Collector,
+    FakeClock,
+    FakeCollector,
     answer,
     contents,
     lost,
@@ -21,10 +26,6 @@ from tests.client.collector import (
     refusal,
     times,
 )
-from tests.client.devices import KRR, RAPPOR, SetClock, device, registry_with
-
-from rumor_client import Client, FlushResult, Request, Response, UploadStatus
-from rumor_client.backoff import LONGEST
 from rumor_shared.wire import JSON, pseudonym
 
 
@@ -38,7 +39,7 @@ def filled(collector: Answer, count: int = 10, **given: Any) -> Client:
 
 def test_the_wire_has_exactly_the_agreed_fields() -> None:
     """Method, address, headers and every field of the body are those of design section 7."""
-    collector = Collector()
+    collector = FakeCollector()
     client = filled(collector, 2, key="s3cret")
     with client._state.transaction() as transaction:
         identity = transaction.identity()
@@ -52,7 +53,7 @@ def test_the_wire_has_exactly_the_agreed_fields() -> None:
     assert list(document) == ["sdk", "day", "pseudonym", "reports"]
     assert document["sdk"].startswith("rumor-python/")
     assert document["day"] == "2026-11-30"
-    expected = pseudonym(identity.secret, SetClock()().date())
+    expected = pseudonym(identity.secret, FakeClock()().date())
     assert base64.b64decode(document["pseudonym"], validate=True) == expected
     for report in document["reports"]:
         assert list(report) == ["id", "metric", "revision", "cohort", "payload"]
@@ -64,7 +65,7 @@ def test_the_wire_has_exactly_the_agreed_fields() -> None:
 def test_a_200_is_followed_report_by_report() -> None:
     """Accepted, duplicate and rejected leave the outbox by id; retry stays."""
     metrics = dict.fromkeys(("taken", "known", "refused", "later"), KRR)
-    collector = Collector(
+    collector = FakeCollector(
         verdicts={"known": "duplicate", "refused": "rejected:too_late", "later": "retry:too_early"}
     )
     client = device(registry_with(metrics), transport=collector)
@@ -83,7 +84,7 @@ def test_a_200_is_followed_report_by_report() -> None:
 
 def test_a_permanently_refused_report_blocks_nothing() -> None:
     """The fourth of ten is refused for good; nine are delivered, one is counted (QU-03)."""
-    collector = Collector(verdicts={"gone": "rejected:unknown_metric"})
+    collector = FakeCollector(verdicts={"gone": "rejected:unknown_metric"})
     client = device(registry_with({"theme": KRR, "gone": KRR}), transport=collector)
     for number in range(10):
         client.record("gone" if number == 3 else "theme", "dark")
@@ -98,7 +99,7 @@ def test_a_lost_answer_counts_once_with_the_same_bytes() -> None:
     """The collector commits and the connection drops, thrice: n rises once, spend once, and each
     retry carries the same bytes (QU-01).
     """
-    collector = Collector()
+    collector = FakeCollector()
     collector.script = [
         collector.lose_answer,
         collector.fail_after_commit,
@@ -117,8 +118,8 @@ def test_a_lost_answer_counts_once_with_the_same_bytes() -> None:
 
 def test_one_batch_holds_one_day_under_that_days_name() -> None:
     """Reports of three days travel in three requests, each under a pseudonym of its own."""
-    clock = SetClock()
-    collector = Collector()
+    clock = FakeClock()
+    collector = FakeCollector()
     client = filled(collector, 3, clock=clock)
     for _ in range(2):
         clock.move(days=1)
@@ -131,7 +132,7 @@ def test_one_batch_holds_one_day_under_that_days_name() -> None:
 
 def test_a_batch_has_at_most_500_reports() -> None:
     """1001 reports of a day travel as 500, 500 and 1."""
-    collector = Collector()
+    collector = FakeCollector()
     client = filled(
         collector,
         1001,
@@ -145,7 +146,7 @@ def test_a_batch_has_at_most_500_reports() -> None:
 def test_a_batch_has_at_most_a_mebibyte() -> None:
     """Reports of 64 KiB travel in as few bodies as keep below 1 MiB inflated."""
     wide = {**RAPPOR, "bits": 64 * 1024 * 8, "cohorts": 1, "hashes": 1}
-    collector = Collector()
+    collector = FakeCollector()
     client = device(registry_with({"browser": wide}, daily_epsilon=1000), transport=collector)
     for _ in range(13):
         client.record("browser", "x")
@@ -157,7 +158,7 @@ def test_a_batch_has_at_most_a_mebibyte() -> None:
 
 def test_order_says_nothing_of_when_a_report_was_made() -> None:
     """A batch is in the order of its random ids, whatever the order of recording."""
-    collector = Collector()
+    collector = FakeCollector()
     metrics = {f"m{number}": KRR for number in range(20)}
     client = device(registry_with(metrics, daily_epsilon=1000), transport=collector)
     for metric in metrics:
@@ -171,7 +172,7 @@ def test_order_says_nothing_of_when_a_report_was_made() -> None:
 
 def test_large_bodies_are_compressed_and_small_ones_not() -> None:
     """gzip from a kibibyte on, and the same bytes each time."""
-    collector = Collector([lost])
+    collector = FakeCollector([lost])
     client = filled(collector, 100)
     client.flush()
     client.flush()
@@ -206,7 +207,7 @@ def test_large_bodies_are_compressed_and_small_ones_not() -> None:
 )
 def test_an_answer_that_is_not_the_collectors_acknowledges_nothing(not_ours: Answer) -> None:
     """A captive portal's page, a redirect or foreign JSON leaves everything waiting (QU-03)."""
-    collector = Collector([not_ours])
+    collector = FakeCollector([not_ours])
     client = filled(collector)
     result = client.flush()
     assert (result.status, result.waiting, result.delivered) == (UploadStatus.LATER, 10, 0)
@@ -225,14 +226,14 @@ def test_a_verdict_this_release_doesnt_know_keeps_the_report() -> None:
         ]
         return answer(200, {"results": told, "server_day": "2026-11-30"})
 
-    client = filled(Collector([half]), 3)
+    client = filled(FakeCollector([half]), 3)
     result = client.flush()
     assert (result.status, result.accepted, result.waiting) == (UploadStatus.DONE, 1, 2)
 
 
 def test_400_isolates_the_poison_report() -> None:
     """A batch that is refused is halved until one report is alone, and that one is counted."""
-    collector = Collector()
+    collector = FakeCollector()
     client = filled(collector, 37)
     poison = base64.b64encode(client.waiting()[20].report.id).decode()
     collector.poison = lambda report: report["id"] == poison
@@ -244,7 +245,7 @@ def test_400_isolates_the_poison_report() -> None:
 
 def test_413_splits_and_drops_what_is_too_large_alone() -> None:
     """A batch that is too large is halved; a report too large alone is dropped and counted."""
-    collector = Collector()
+    collector = FakeCollector()
 
     def limited(request: Request) -> Response:
         reports = contents(request)["reports"]
@@ -266,18 +267,18 @@ def test_413_splits_and_drops_what_is_too_large_alone() -> None:
 
 def test_413_from_a_proxys_page_splits_too() -> None:
     """A proxy's own 413 comes as a page, and means the same."""
-    client = filled(Collector([page(413)]))
+    client = filled(FakeCollector([page(413)]))
     assert client.flush().accepted == 10
 
 
 def test_415_resends_uncompressed_once_then_stops() -> None:
     """Where gzip is not understood the same goes plain; where JSON is not, the upload stops."""
-    collector = Collector([refusal(415)])
+    collector = FakeCollector([refusal(415)])
     client = filled(collector, 100)
     assert client.flush().accepted == 100
     assert [r.headers.get("Content-Encoding") for r in collector.requests] == ["gzip", None]
     assert contents(collector.requests[0]) == contents(collector.requests[1])
-    stubborn = Collector(list(times(2, refusal(415))))
+    stubborn = FakeCollector(list(times(2, refusal(415))))
     client = filled(stubborn, 100)
     result = client.flush()
     assert (result.status, result.waiting, len(stubborn.requests)) == (UploadStatus.STOPPED, 100, 2)
@@ -286,7 +287,7 @@ def test_415_resends_uncompressed_once_then_stops() -> None:
 @pytest.mark.parametrize("status", [401, 403, 404, 405, 409, 422])
 def test_a_client_the_collector_refuses_stops_and_says_so(status: int) -> None:
     """The outbox stays, `status` says why, and a later success clears it."""
-    client = filled(Collector([refusal(status)]))
+    client = filled(FakeCollector([refusal(status)]))
     result = client.flush()
     assert (result.status, result.waiting, result.retry_in) == (UploadStatus.STOPPED, 10, None)
     assert str(status) in (client.status().stopped or "")
@@ -297,10 +298,10 @@ def test_a_client_the_collector_refuses_stops_and_says_so(status: int) -> None:
 @pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504, 599])
 def test_a_fault_keeps_everything_and_backs_off(status: int) -> None:
     """Nothing is lost, the wait is at most the bound, and it doubles with each failure."""
-    client = filled(Collector(list(times(12, refusal(status)))))
+    client = filled(FakeCollector(list(times(12, refusal(status)))))
     uploader = client._uploader
     assert uploader is not None
-    uploader._jitter = lambda: 1.0
+    uploader.exchange.jitter = lambda: 1.0
     waits = [client.flush().retry_in for _ in range(12)]
     assert waits == [2.0**n for n in range(1, 12)] + [LONGEST]
     assert client.status().waiting == 10
@@ -309,7 +310,7 @@ def test_a_fault_keeps_everything_and_backs_off(status: int) -> None:
 @pytest.mark.parametrize("status", [401, 403, 404, 400])
 def test_a_portals_page_neither_stops_nor_drops(status: int) -> None:
     """An HTML page with an error status is someone else's: everything waits, and is tried later."""
-    client = filled(Collector([page(status)]))
+    client = filled(FakeCollector([page(status)]))
     result = client.flush()
     assert (result.status, result.waiting) == (UploadStatus.LATER, 10)
     assert client.status().stopped is None
@@ -322,7 +323,7 @@ def test_no_answer_keeps_everything() -> None:
     def broken(request: Request) -> Response:
         raise ZeroDivisionError
 
-    client = filled(Collector([lost, broken]))
+    client = filled(FakeCollector([lost, broken]))
     assert client.flush().status is UploadStatus.LATER
     result = client.flush()
     assert (result.status, result.detail) == (
@@ -338,7 +339,7 @@ def test_no_answer_keeps_everything() -> None:
 @pytest.mark.parametrize("status", [429, 503])
 def test_retry_after_is_kept_and_clamped(status: int, header: str, wait: float) -> None:
     """`Retry-After` is clamped to a second and an hour, and even `flush` keeps to it."""
-    collector = Collector([refusal(status, **{"retry-after": header})])
+    collector = FakeCollector([refusal(status, **{"retry-after": header})])
     client = filled(collector)
     assert client.flush().retry_in == wait
     again = client.flush()
@@ -349,54 +350,54 @@ def test_retry_after_is_kept_and_clamped(status: int, header: str, wait: float) 
 
 def test_a_retry_after_that_is_a_date_is_kept() -> None:
     """An HTTP date is read against the client's clock; nonsense means a back-off."""
-    clock = SetClock()
+    clock = FakeClock()
     date = (clock() + timedelta(seconds=90)).strftime("%a, %d %b %Y %H:%M:%S GMT")
-    client = filled(Collector([refusal(503, **{"retry-after": date})]), clock=clock)
+    client = filled(FakeCollector([refusal(503, **{"retry-after": date})]), clock=clock)
     assert client.flush().retry_in == 90
-    client = filled(Collector([refusal(503, **{"retry-after": "soon"})]))
+    client = filled(FakeCollector([refusal(503, **{"retry-after": "soon"})]))
     assert (client.flush().retry_in or 99) <= 2
 
 
 def test_507_waits_long() -> None:
     """A collector whose disk is almost full is left alone for half an hour at least."""
-    client = filled(Collector([refusal(507)]))
+    client = filled(FakeCollector([refusal(507)]))
     assert (client.flush().retry_in or 0) >= 1800
     assert client.flush().status is UploadStatus.LATER
 
 
 def test_flush_with_a_timeout_retries_until_it_works() -> None:
     """With time to spare, a failure is followed by another try within the same call."""
-    client = filled(Collector([lost, lost]))
+    client = filled(FakeCollector([lost, lost]))
     assert client._uploader is not None
-    client._uploader._jitter = lambda: 0.01
+    client._uploader.exchange.jitter = lambda: 0.01
     result = client.flush(timeout=5)
     assert (result.status, result.accepted) == (UploadStatus.DONE, 10)
 
 
 def test_flush_adds_up_what_its_tries_did() -> None:
     """What each try did is in the result."""
-    clock = SetClock()
-    collector = Collector()
+    clock = FakeClock()
+    collector = FakeCollector()
     collector.script = [collector.take, lost]
     client = filled(collector, 3, clock=clock)
     clock.move(days=1)
     client.record("theme", "dark")
     assert client._uploader is not None
-    client._uploader._jitter = lambda: 0.01
+    client._uploader.exchange.jitter = lambda: 0.01
     assert client.flush(timeout=5) == FlushResult(UploadStatus.DONE, accepted=4)
 
 
 def test_flush_without_time_sends_nothing() -> None:
     """A deadline that has passed starts no request."""
-    collector = Collector()
+    collector = FakeCollector()
     assert filled(collector).flush(timeout=0).status is UploadStatus.TIMEOUT
     assert collector.requests == []
 
 
 def test_what_is_too_old_is_dropped_and_counted() -> None:
     """After max_age_days a report would be refused: it is dropped, and so is its log entry."""
-    clock = SetClock()
-    collector = Collector()
+    clock = FakeClock()
+    collector = FakeCollector()
     client = filled(collector, 1, clock=clock)
     client.flush()
     client.record("theme", "dark")
@@ -410,15 +411,15 @@ def test_what_is_too_old_is_dropped_and_counted() -> None:
 
 def test_a_report_of_the_oldest_day_still_goes() -> None:
     """A report exactly max_age_days old is sent."""
-    clock = SetClock()
-    client = filled(Collector(), 1, clock=clock)
+    clock = FakeClock()
+    client = filled(FakeCollector(), 1, clock=clock)
     clock.move(days=7)
     assert client.flush().accepted == 1
 
 
 def test_a_device_without_an_endpoint_keeps_its_reports() -> None:
     """Without an endpoint `flush` says so and nothing is lost."""
-    client = filled(Collector(), endpoint=None)
+    client = filled(FakeCollector(), endpoint=None)
     assert client.flush() == FlushResult(UploadStatus.OFF, detail="there is no endpoint")
     assert client.status().waiting == 10
 
@@ -447,7 +448,7 @@ STEPS: Mapping[str, Any] = {
 )
 def test_everything_recorded_is_counted_once_waits_or_is_a_counted_drop(steps: list[str]) -> None:
     """Whatever the collector does: counted + waiting + drops = recorded, and no id counts twice."""
-    collector, clock = Collector(), SetClock()
+    collector, clock = FakeCollector(), FakeClock()
     client = device(registry_with(max_age_days=90), transport=collector, clock=clock)
     recorded = 0
     for step in steps:

@@ -16,3 +16,9 @@ def perturb(metric: Metric, text: str, cohort: int, live: Randomness) -> bytes:
     mechanism = cast(Binary, metric.mechanism)
     truth = metric.indices[text]
     return bytes((truth if live.bernoulli(mechanism.keep) else 1 - truth,))
+
+
+def meaning(metric: Metric, payload: bytes) -> str:
+    """Return what a payload says: one of the two values."""
+    mechanism = cast(Binary, metric.mechanism)
+    return f"{mechanism.values[payload[0]]!r}, one of 2 values"

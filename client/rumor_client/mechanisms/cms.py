@@ -28,3 +28,14 @@ def perturb(metric: Metric, text: str, cohort: int, live: Randomness) -> bytes:
     if not live.bernoulli(mechanism.keep):
         negative ^= 1
     return (2 * row + negative).to_bytes(mechanism.payload_bytes, "little")
+
+
+def meaning(metric: Metric, payload: bytes) -> str:
+    """Return what a payload says: which columns' bits are set, or one row and its sign."""
+    from rumor_client.view import set_bits  # bitarray is for who looks, not for who records
+
+    mechanism = cast(CountMeanSketch, metric.mechanism)
+    if not mechanism.hadamard:
+        return set_bits(payload, mechanism.columns)
+    row, negative = divmod(int.from_bytes(payload, "little"), 2)
+    return f"row {row} of {mechanism.columns} with sign {'-' if negative else '+'}"

@@ -20,3 +20,9 @@ def perturb(metric: Metric, text: str, cohort: int, live: Randomness) -> bytes:
         # Toggling a bit of the row maps either half one to one onto the other.
         column ^= row & -row
     return column.to_bytes(mechanism.payload_bytes, "little")
+
+
+def meaning(metric: Metric, payload: bytes) -> str:
+    """Return what a payload says: a column, which half of the values share."""
+    mechanism = cast(Hadamard, metric.mechanism)
+    return f"column {int.from_bytes(payload, 'little')} of {mechanism.columns}"

@@ -15,3 +15,9 @@ def perturb(metric: Metric, text: str, cohort: int, live: Randomness) -> bytes:
     truth = metric.indices[text]
     answer = live.unless(mechanism.keep, truth, len(mechanism.values))
     return answer.to_bytes(mechanism.payload_bytes, "little")
+
+
+def meaning(metric: Metric, payload: bytes) -> str:
+    """Return what a payload says: one of the values."""
+    values = cast(Krr, metric.mechanism).values
+    return f"{values[int.from_bytes(payload, 'little')]!r}, one of {len(values)} values"

@@ -17,3 +17,9 @@ def perturb(metric: Metric, text: str, cohort: int, live: Randomness) -> bytes:
     own = mechanism.cell_of(hash_bytes(canonical_bytes(text)), metric.key, cohort)
     cell = live.unless(mechanism.keep, own, mechanism.hash_range)
     return cell.to_bytes(mechanism.payload_bytes, "little")
+
+
+def meaning(metric: Metric, payload: bytes) -> str:
+    """Return what a payload says: a cell, which many values share."""
+    mechanism = cast(LocalHashing, metric.mechanism)
+    return f"cell {int.from_bytes(payload, 'little')} of {mechanism.hash_range}"

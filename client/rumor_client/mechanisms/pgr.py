@@ -38,3 +38,9 @@ def _digits(number: int, base: int, count: int) -> list[int]:
         number, digit = divmod(number, base)
         digits.append(digit)
     return digits
+
+
+def meaning(metric: Metric, payload: bytes) -> str:
+    """Return what a payload says: a point, which many values share."""
+    mechanism = cast(Pgr, metric.mechanism)
+    return f"point {int.from_bytes(payload, 'little')} of {mechanism.points}"

@@ -52,3 +52,11 @@ def _bloom(metric: Metric, mechanism: Rappor, text: str, cohort: int) -> int:
     for bit in mechanism.filter_bits(canonical_bytes(text), metric.key, cohort):
         bits |= 1 << bit
     return bits
+
+
+def meaning(metric: Metric, payload: bytes) -> str:
+    """Return what a payload says: which bits are set, and for which values where each has one."""
+    from rumor_client.view import set_bits  # bitarray is for who looks, not for who records
+
+    mechanism = cast(Rappor, metric.mechanism)
+    return set_bits(payload, mechanism.bits, mechanism.values)

@@ -31,3 +31,16 @@ def uniform_subset(n: int, size: int, live: Randomness) -> set[int]:
         drawn = live.below(last + 1)
         chosen.add(last if drawn in chosen else drawn)
     return chosen
+
+
+def meaning(metric: Metric, payload: bytes) -> str:
+    """Return what a payload says: a set of values."""
+    from rumor_client.view import set_bits  # bitarray is for who looks, not for who records
+
+    mechanism = cast(Subset, metric.mechanism)
+    values, size = mechanism.values, mechanism.index_bytes
+    if not mechanism.listed:
+        return set_bits(payload, len(values), values)
+    places = [payload[at : at + size] for at in range(0, len(payload), size)]
+    members = ", ".join(repr(values[int.from_bytes(place, "little")]) for place in places)
+    return f"the set of {members}, {mechanism.size} of {len(values)} values"

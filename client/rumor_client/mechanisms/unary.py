@@ -16,3 +16,11 @@ def perturb(metric: Metric, text: str, cohort: int, live: Randomness) -> bytes:
     k = len(mechanism.values)
     own = 1 << metric.indices[text]
     return encode_bits(live.bits(k, own, mechanism.set_stays, mechanism.clear_sets), k)
+
+
+def meaning(metric: Metric, payload: bytes) -> str:
+    """Return what a payload says: which values' bits are set."""
+    from rumor_client.view import set_bits  # bitarray is for who looks, not for who records
+
+    values = cast(Unary, metric.mechanism).values
+    return set_bits(payload, len(values), values)

@@ -1,0 +1,47 @@
+"""What an app hands to a client, checked and made into what the client works with."""
+
+from __future__ import annotations
+
+import os
+
+from rumor_client.errors import ConfigurationError
+from rumor_client.folders import state_path
+from rumor_client.state import State
+from rumor_client.transport import Request, Response
+from rumor_shared.registry import Registry, load_registry, parse_registry
+
+
+def registry_from(given: Registry | str | os.PathLike[str] | bytes) -> Registry:
+    """Return the registry itself, or the one in a file or in bytes.
+
+    Raises RegistryError, and OSError for a file that can't be read.
+    """
+    if isinstance(given, Registry):
+        return given
+    return parse_registry(given) if isinstance(given, bytes) else load_registry(given)
+
+
+def state_from(
+    given: State | str | os.PathLike[str] | None, app: str | None, endpoint: str | None
+) -> State:
+    """Return the state itself, or the one in a file: at `given`, else at the app's own place."""
+    if given is not None and not isinstance(given, str | os.PathLike):
+        return given
+    from rumor_client.sqlite_state import SqliteState  # a simulation in memory needs no SQLite
+
+    return SqliteState(state_path(app, endpoint) if given is None else given)
+
+
+def check_key(key: str | None) -> str | None:
+    """Return the ingest key. Raises ConfigurationError where it is no bearer token."""
+    # RFC 6750, section 2.1: what a bearer token is made of. Anything else could end the header.
+    if key is not None and not (key.isascii() and key.isprintable() and key and " " not in key):
+        raise ConfigurationError("key", "is not a bearer token", "give the key as it was issued")
+    return key
+
+
+def send(request: Request) -> Response:
+    """Send a request with `rumor_client.network`. Raises NoAnswer."""
+    from rumor_client.network import send  # http and TLS are the slowest imports of all
+
+    return send(request)

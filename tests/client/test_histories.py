@@ -1,0 +1,137 @@
+"""Thousands of random histories of devices, and the faults that such histories must find.
+
+RUMOR_HISTORIES sets how many; CI runs 2000.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+from tests.client.crashing import Ticks
+from tests.client.histories import Histories
+
+from rumor_client import forgetting, recording, upload
+from rumor_client.body import body_of
+from rumor_client.consent import Consent
+from rumor_client.memory_state import _Contents
+from rumor_client.perturbation import new_id
+from rumor_client.randomness import system_randomness
+from rumor_client.recording import Recorder
+from rumor_client.report import Report
+
+MANY = int(os.environ.get("RUMOR_HISTORIES", "2000" if os.environ.get("CI") else "300"))
+# A history too slow to be healthy is one that forgets; the run as a whole is bounded.
+CHECKS = list(HealthCheck)
+STEPS = 20
+
+
+@pytest.fixture(autouse=True)
+def ticks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No history waits, and each can be repeated."""
+    Ticks().install(monkeypatch)
+
+
+# Two thousand histories take a minute of a free core, and several of a shared one.
+@pytest.mark.timeout(900)
+def test_histories() -> None:
+    """Whatever happens: nothing lost, nothing twice, no cap passed, no byte of a report changed."""
+    run_state_machine_as_test(
+        Histories,
+        settings=settings(
+            max_examples=MANY, stateful_step_count=STEPS, suppress_health_check=CHECKS
+        ),
+    )
+
+
+Patch = Callable[[pytest.MonkeyPatch], None]
+
+
+def lose_a_drop(patch: pytest.MonkeyPatch) -> None:
+    """Evict without counting."""
+    patch.setattr(_Contents, "_count_drops", lambda self, reason, reports: None)
+
+
+def send_with_a_new_id(patch: pytest.MonkeyPatch) -> None:
+    """Draw a new id for each try."""
+    real = body_of
+
+    def new_each_time(day: Any, name: bytes, reports: list[Report], *rest: Any) -> bytes:
+        for report in reports:
+            object.__setattr__(report, "id", new_id(system_randomness()))
+        return real(day, name, reports, *rest)
+
+    patch.setattr(upload, "body_of", new_each_time)
+
+
+def charge_nothing(patch: pytest.MonkeyPatch) -> None:
+    """Forget the debit."""
+    patch.setattr(_Contents, "charge", lambda self, charges: None)
+
+
+def ignore_the_cap(patch: pytest.MonkeyPatch) -> None:
+    """Let a report through that passes the cap."""
+    patch.setattr(recording, "refusal", lambda *given: None)
+
+
+def send_after_denial(patch: pytest.MonkeyPatch) -> None:
+    """Keep and send what a denial should have deleted."""
+    patch.setattr(_Contents, "erase", lambda self, purpose: None)
+    patch.setattr(Consent, "is_granted", lambda self, purpose: True)
+
+
+def forget_without_asking(patch: pytest.MonkeyPatch) -> None:
+    """Delete the log without waiting for the collector."""
+    patch.setattr(forgetting, "_take_back", lambda *given: "")
+    patch.setattr(forgetting, "_retractable", lambda transaction: [])
+
+
+def forget_what_was_under_way(patch: pytest.MonkeyPatch) -> None:
+    """Drop for certain what may have been counted: the fault of the client's first half."""
+    patch.setattr(_Contents, "withdraw", _Contents.drop)
+
+
+def count_before_the_commit(patch: pytest.MonkeyPatch) -> None:
+    """Store the debit in a transaction of its own."""
+    real = Recorder.record
+
+    def record(self: Recorder, transaction: Any, *rest: Any) -> Any:
+        result = real(self, transaction, *rest)
+        transaction._undo.clear()
+        return result
+
+    patch.setattr(Recorder, "record", record)
+
+
+@pytest.mark.parametrize(
+    "plant",
+    [
+        lose_a_drop,
+        send_with_a_new_id,
+        charge_nothing,
+        ignore_the_cap,
+        send_after_denial,
+        forget_without_asking,
+        forget_what_was_under_way,
+        count_before_the_commit,
+    ],
+)
+def test_histories_find_a_planted_fault(plant: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each planted fault breaks an invariant within some hundred histories."""
+    plant(monkeypatch)
+    with pytest.raises((AssertionError, ExceptionGroup)):
+        run_state_machine_as_test(
+            Histories,
+            settings=settings(
+                max_examples=300,
+                stateful_step_count=STEPS,
+                suppress_health_check=CHECKS,
+                phases=[Phase.generate],
+                database=None,
+                print_blob=False,
+            ),
+        )
