@@ -4,19 +4,21 @@
 PYTHON ?= python3
 JOBS ?= 2
 BIN := .venv/bin
-SOURCES := client server shared simulations tests
+SOURCES := client server shared simulations tests docs examples
 
 # Stamps, so that a second run installs nothing. What decides an install is in these two files.
 DEMO_READY := .venv/installed-simulations
 DEV_READY := .venv/installed-dev
 INSTALLED_FROM := pyproject.toml shared/rumor_shared/version.py
 
-.PHONY: help demo test lint
+.PHONY: help demo test lint yardsticks docs
 
 help:
 	@echo "make demo   play 20,000 devices against a real collector (ARGS goes to 'rumor demo')"
 	@echo "make test   run the tests, in random order and in parallel (ARGS goes to pytest)"
 	@echo "make lint   check style, types and the direction of imports"
+	@echo "make docs   write the reference pages anew, and build the documentation into site/"
+	@echo "make yardsticks   reproduce published numbers and write docs/accuracy.md (minutes)"
 
 demo: $(DEMO_READY)
 	@$(BIN)/rumor demo $(ARGS)
@@ -29,6 +31,14 @@ lint: $(DEV_READY)
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+docs: $(DEV_READY)
+	$(BIN)/python -m docs.generators
+	$(BIN)/python -m sphinx -W --keep-going -q -E -a -b html docs site
+	@echo "Open site/index.html"
+
+yardsticks: $(DEMO_READY)
+	$(BIN)/python -m rumor_simulations.yardsticks --write docs/accuracy.md $(ARGS)
 
 # pip and not python, which is there already when a venv without ensurepip failed half-way.
 $(BIN)/pip:

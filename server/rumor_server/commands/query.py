@@ -1,0 +1,194 @@
+"""`rumor query`: ask a collector how common each value of a metric is."""
+
+from __future__ import annotations
+
+import http.client
+import io
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote, urlencode, urlsplit
+from urllib.request import Request, urlopen
+
+import typer
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from rumor_server.commands.typer_main import fail, run
+from rumor_shared.errors import RumorError
+
+# The collector decodes 10^5 candidates within a minute.
+_TIMEOUT = 120.0
+_PIPED_WIDTH = 200
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+class QueryFailed(RumorError):
+    """The collector gave no answer, or said that it has none to give."""
+
+
+@app.command()
+def query(
+    metric: Annotated[str, typer.Argument(help="The metric's name.")],
+    url: Annotated[
+        str, typer.Option(envvar="RUMOR_URL", help="The collector's address.")
+    ] = "http://localhost:8000",
+    key: Annotated[
+        str | None,
+        typer.Option(envvar="RUMOR_KEY", help="An analyst key, where the collector asks for one."),
+    ] = None,
+    first: Annotated[
+        str | None, typer.Option("--from", metavar="YYYY-MM-DD", help="The first UTC day.")
+    ] = None,
+    last: Annotated[
+        str | None, typer.Option("--to", metavar="YYYY-MM-DD", help="The last UTC day.")
+    ] = None,
+    revision: Annotated[int | None, typer.Option(help="This revision alone.")] = None,
+    alpha: Annotated[
+        float | None, typer.Option(help="1 - coverage of the intervals; 0.05 if not given.")
+    ] = None,
+    candidates: Annotated[
+        Path | None, typer.Option(help="A file of texts to look for, one a line.")
+    ] = None,
+    top: Annotated[
+        int | None, typer.Option(min=1, help="Show so many of the commonest values.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the collector's JSON answer, whole.")
+    ] = False,
+) -> None:
+    """Print a metric's estimates, each with its standard error and 95% interval.
+
+    A * marks values that are present beyond chance, all values of the metric considered.
+    """
+    asked = {"from": first, "to": last, "revision": revision, "alpha": alpha}
+    try:
+        texts = None if candidates is None else read_candidates(candidates)
+        page = ask(url, metric, {k: v for k, v in asked.items() if v is not None}, texts, key)
+    except (RumorError, OSError) as error:
+        raise fail("query", str(error)) from None
+    if as_json:
+        print(json.dumps(page, ensure_ascii=True))
+    else:
+        _show(page, top)
+
+
+def read_candidates(file: Path) -> list[str]:
+    """Return the lines of a UTF-8 file that are not empty. Raises QueryFailed, OSError."""
+    try:
+        lines = file.read_text("utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise QueryFailed("candidates: the file is not UTF-8; save it so") from None
+    return list(dict.fromkeys(line for line in lines if line))
+
+
+def ask(
+    url: str,
+    metric: str,
+    asked: Mapping[str, object],
+    candidates: list[str] | None = None,
+    key: str | None = None,
+) -> dict[str, Any]:
+    """Return the collector's answer, parsed. Raises QueryFailed with what to do."""
+    if not _is_address(url):
+        raise QueryFailed("url: is not one; write http://host:port")
+    address = f"{url.rstrip('/')}/v1/metrics/{quote(metric, safe='')}/estimates"
+    headers = {"Accept": "application/json", "Content-Type": "application/json"}
+    if key:
+        headers["Authorization"] = f"Bearer {key}"
+    body = None if candidates is None else json.dumps({"candidates": candidates}).encode()
+    request = Request(f"{address}?{urlencode(asked)}", body, headers)  # noqa: S310 - http or https
+    try:
+        with urlopen(request, timeout=_TIMEOUT) as answer:  # noqa: S310 - the same
+            page: object = json.load(answer)
+    except HTTPError as error:
+        raise QueryFailed(f"the collector answers {error.code}: {_detail(error)}") from None
+    except URLError as error:
+        raise QueryFailed(f"no collector answers at {url}: {error.reason}") from None
+    except (http.client.HTTPException, TimeoutError, ValueError) as error:
+        raise QueryFailed(
+            f"what answers at {url} is no collector ({type(error).__name__})"
+        ) from None
+    if not isinstance(page, dict) or "rows" not in page:
+        raise QueryFailed(f"what answers at {url} is no collector")
+    return page
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def _detail(error: HTTPError) -> str:
+    try:
+        return str(json.load(error)["detail"])
+    except (ValueError, KeyError, TypeError, OSError):
+        return "no reason is given"
+
+
+def _show(page: Mapping[str, Any], top: int | None) -> None:
+    console = _console()
+    console.print(Text(f"{page['metric']}: {page['question']}", "bold"))
+    if page["status"] == "withheld":
+        console.print(
+            f"withheld: {page['missing']} reports are missing to the {page['min_reports']} "
+            "that this metric asks for"
+        )
+        return
+    if page["status"] == "no_data":
+        console.print("no report was counted on these days")
+        return
+    console.print(f"{page['n']:,} reports from {page['first_day']} to {page['last_day']}")
+    rows = page["rows"]
+    if not rows:
+        console.print("any text may be recorded here: say what to look for with --candidates")
+        return
+    one = rows[0]
+    console.print(f"{one['mechanism']}, epsilon {one['epsilon']:g} a report; in %")
+    console.print(_table(rows, top, page["alpha"]))
+    if page["unexplained"] is not None:
+        console.print(f"not explained by these values: {_percent(page['unexplained'])}%")
+
+
+def _table(rows: list[dict[str, Any]], top: int | None, alpha: float) -> Table:
+    table = Table(box=SIMPLE)
+    table.add_column("value", overflow="fold")
+    for heading in ("share", "std. error", f"{100 * (1 - alpha):g}% interval"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    for row in sorted(rows, key=lambda row: -row["frequency"])[:top]:
+        table.add_row(
+            Text(row["value"]),
+            _percent(row["frequency"]),
+            _percent(row["std_error"]),
+            f"{_percent(row['low'])} to {_percent(row['high'])}",
+            "*" if row["significant"] else "",
+        )
+    return table
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2f}"
+
+
+def _console() -> Console:
+    """Return a console that prints any value, also where the terminal has no sign for it."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    # Piped, a line is as long as it has to be.
+    width = None if sys.stdout.isatty() else _PIPED_WIDTH
+    return Console(width=width, highlight=False)
+
+
+def main(argv: list[str]) -> int:
+    """Run the command with the words after its name."""
+    return run(app, argv, "query")
