@@ -1,0 +1,82 @@
+"""What the pipeline's audit runs in a process of its own: a fork, and a crash.
+
+    python -m rumor_simulations.audit.probe fork FOLDER MODULE:MAKER
+    python -m rumor_simulations.audit.probe crash FOLDER MODULE:MAKER
+
+A fork must happen where no other thread runs, and a crash must take no one along.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import cast
+
+from rumor_simulations.audit.device_bench import FRESH, VALUES, Bench, Maker, payload_of_last
+
+INSTALLED = "rumor_client:Client"
+# Reports that are made before the crash.
+MADE = 3
+_TIMEOUT = 60
+
+
+def run_probe(what: str, folder: Path, maker: str) -> list[str]:
+    """Run a probe in a new interpreter and return the words it printed.
+
+    Raises RuntimeError, with what it wrote to standard error, where it printed none.
+    """
+    done = subprocess.run(  # noqa: S603 - this interpreter, with words of our own
+        [sys.executable, "-m", "rumor_simulations.audit.probe", what, str(folder), maker],
+        capture_output=True,
+        text=True,
+        timeout=_TIMEOUT,
+        check=False,
+    )
+    if not done.stdout:
+        raise RuntimeError(f"the probe {what!r} failed: {done.stderr.strip()}")
+    return done.stdout.split()
+
+
+def named_maker(name: str) -> Maker:
+    """Return what `module:attribute` names."""
+    module, _, attribute = name.partition(":")
+    return cast(Maker, getattr(importlib.import_module(module), attribute))
+
+
+def _fork(folder: Path, maker: Maker) -> None:
+    """Print the payloads of one value that parent and child make after a fork."""
+    bench = Bench(folder, maker)
+    with bench.client() as client:
+        client.record(FRESH, VALUES[0])
+        reading, writing = os.pipe()
+        child = os.fork()
+        if not child:
+            client.record(FRESH, VALUES[0])
+            os.write(writing, payload_of_last(client))
+            os._exit(0)
+        os.waitpid(child, 0)
+        theirs = os.read(reading, 1 << 16)
+        client.record(FRESH, VALUES[0])
+        _say(theirs.hex(), payload_of_last(client).hex())
+
+
+def _crash(folder: Path, maker: Maker) -> None:
+    """Make reports, say so, and die without closing anything."""
+    with Bench(folder, maker).client() as client:
+        for value in VALUES[:MADE]:
+            client.record(FRESH, value)
+        _say(str(len(client.waiting())))
+        os._exit(1)
+
+
+def _say(*words: str) -> None:
+    sys.stdout.write(" ".join(words) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    _what, _folder, _maker = sys.argv[1:]
+    {"fork": _fork, "crash": _crash}[_what](Path(_folder), named_maker(_maker))

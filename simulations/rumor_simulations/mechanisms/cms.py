@@ -1,0 +1,89 @@
+"""Count mean sketch: independent bits in a cohort (cms), or a true sign with 2p - 1 (hcms).
+
+In cms a count is Bin(with, p) + Bin(without, 1 - p). In hcms an answer is the entry's sign with
+2p - 1 and else a fair coin; coins fall uniformly over cohorts, rows and signs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import cast
+
+import numpy as np
+
+from rumor_server.tally import Tally
+from rumor_shared.mechanisms.cms import CountMeanSketch
+from rumor_shared.metric import Metric
+from rumor_shared.probability import ONE
+from rumor_simulations.cohort_hashes import CohortHashes
+from rumor_simulations.crowd import Counts, Crowd, Floats, Octets
+from rumor_simulations.draws import (
+    add_at,
+    bit_matrix,
+    integers,
+    log_ratio,
+    one_by_one,
+    parity,
+    scatter,
+    scored,
+    uniform_counts,
+)
+
+
+def crowd_tally(metric: Metric, crowd: Crowd, rng: np.random.Generator) -> Tally:
+    """Draw how often each bit, or each row and sign, came in each cohort."""
+    mechanism = cast(CountMeanSketch, metric.mechanism)
+    hashes = CohortHashes(metric, crowd.texts, mechanism.columns)
+    draw = _signs if mechanism.hadamard else _bits
+    return draw(mechanism, hashes, crowd, rng)
+
+
+def _bits(
+    mechanism: CountMeanSketch, hashes: CohortHashes, crowd: Crowd, rng: np.random.Generator
+) -> Tally:
+    cohorts, columns = mechanism.cohorts, mechanism.columns
+    cells = np.zeros(cohorts * columns, dtype=np.int64)
+    for value, cohort, devices in scatter(crowd.counts, cohorts, rng):
+        add_at(cells, cohort * columns + hashes.cells(value, cohort)[:, 0], devices)
+    with_bit = cells.reshape(cohorts, columns)
+    members = with_bit.sum(axis=1)
+    counts = rng.binomial(with_bit, mechanism.keep / ONE)
+    counts += rng.binomial(members[:, None] - with_bit, (ONE - mechanism.keep) / ONE)
+    return Tally(members, counts)
+
+
+def _signs(
+    mechanism: CountMeanSketch, hashes: CohortHashes, crowd: Crowd, rng: np.random.Generator
+) -> Tally:
+    cohorts, columns = mechanism.cohorts, mechanism.columns
+    kept = rng.binomial(crowd.counts, float(2 * mechanism.p - 1))
+    cells = uniform_counts(crowd.n - int(kept.sum()), cohorts * 2 * columns, rng)
+    for value in one_by_one(kept):
+        cohort = rng.integers(cohorts, size=len(value))
+        row = rng.integers(columns, size=len(value))
+        negative = parity(row & hashes.cells(value, cohort)[:, 0])
+        places = (cohort * columns + row) * 2 + negative
+        cells += np.bincount(places, minlength=len(cells))
+    counts = cells.reshape(cohorts, 2 * columns)
+    return Tally(counts.sum(axis=1), counts)
+
+
+def evidence(metric: Metric, payloads: Octets, cohorts: Counts, texts: tuple[str, ...]) -> Floats:
+    """Return 2 ln(p / (1 - p)) where the text's bit is set, or once that where the sign fits."""
+    mechanism = cast(CountMeanSketch, metric.mechanism)
+    hashes = CohortHashes(metric, texts, mechanism.columns)
+    column = hashes.cells(np.arange(len(texts)), cohorts[:, None])[..., 0]
+    weight = log_ratio(Fraction(mechanism.keep, ONE - mechanism.keep))
+    if not mechanism.hadamard:
+        reported = bit_matrix(payloads, mechanism.columns)
+        return scored(2 * weight, reported[np.arange(len(payloads))[:, None], column])
+    answers = integers(payloads)[:, None]
+    negative = parity((answers >> 1) & column)
+    return scored(weight, negative == (answers & 1))
+
+
+def twin(metric: Metric) -> Metric:
+    """Return the metric with its probabilities over at most four columns."""
+    mechanism = cast(CountMeanSketch, metric.mechanism)
+    return replace(metric, mechanism=replace(mechanism, columns=min(4, mechanism.columns)))

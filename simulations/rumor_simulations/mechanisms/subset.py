@@ -1,0 +1,79 @@
+"""Subset selection: a set that holds the value with a, else any set of w values.
+
+a = (p - w/k) / (1 - w/k), so the value is in the set with a + (1 - a) w/k = p.
+
+The counts of all values are drawn column by column. While values remain to be decided, a report is
+known by how many members it still lacks: it takes the next of m values with probability
+(lacking)/m, and the reports that lack equally many are one binomial. A report of the first kind
+holds its own value for certain and chooses the others among those that remain but its own. How
+much it lacks does not depend on which value is its own until that value comes, so the reports whose
+own value is next are a uniform draw from all that wait.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import cast
+
+import numpy as np
+
+from rumor_server.tally import Tally
+from rumor_shared.mechanisms.subset import Subset
+from rumor_shared.metric import Metric
+from rumor_simulations.crowd import Counts, Crowd, Floats, Octets
+from rumor_simulations.draws import bit_matrix, log_ratio, scored
+from rumor_simulations.twins import over_few_values
+
+
+def crowd_tally(metric: Metric, crowd: Crowd, rng: np.random.Generator) -> Tally:
+    """Draw in how many sets each value was."""
+    mechanism = cast(Subset, metric.mechanism)
+    held = crowd.in_domain(metric)
+    k, w, n = len(held), mechanism.size, int(held.sum())
+    by_chance = Fraction(w, k)
+    holds = rng.binomial(held, float((mechanism.p - by_chance) / (1 - by_chance)))
+    # Reports by how many members they lack, apart from their own value.
+    waiting = np.zeros(w + 1, dtype=np.int64)
+    waiting[w - 1] = holds.sum()
+    others = np.zeros(w + 1, dtype=np.int64)
+    others[w] = n - waiting[w - 1]
+    lacking = np.arange(w + 1)
+    counts = np.empty(k, dtype=np.int64)
+    for value in range(k):
+        own = rng.multivariate_hypergeometric(waiting, holds[value], method="marginals")
+        waiting -= own
+        left = k - value
+        taken_waiting = _take(waiting, lacking / max(1, left - 1), rng)
+        taken_others = _take(others, lacking / left, rng)
+        counts[value] = holds[value] + taken_waiting + taken_others
+        others += own
+    return Tally(np.array([n]), counts[None, :])
+
+
+def _take(reports: Counts, probability: Floats, rng: np.random.Generator) -> int:
+    """Let each report take the next value; return how many did, which now lack one less."""
+    some = np.flatnonzero(reports)
+    taken = rng.binomial(reports[some], np.minimum(probability[some], 1))
+    reports[some] -= taken
+    # A report that lacks nothing takes nothing, so no index falls below 0.
+    reports[some - 1] += taken
+    return int(taken.sum())
+
+
+def evidence(metric: Metric, payloads: Octets, cohorts: Counts, texts: tuple[str, ...]) -> Floats:
+    """Return ln(p (k - w) / ((1 - p) w)) where the text is in the set, else 0."""
+    mechanism = cast(Subset, metric.mechanism)
+    p, w, k = mechanism.p, mechanism.size, len(mechanism.values)
+    own = np.array([metric.indices[text] for text in texts])
+    if mechanism.listed:
+        wide = payloads.reshape(len(payloads), w, mechanism.index_bytes).astype(np.int64)
+        members = wide @ np.int64(256) ** np.arange(mechanism.index_bytes, dtype=np.int64)
+        inside = (members[:, :, None] == own).any(axis=1)
+    else:
+        inside = bit_matrix(payloads, k)[:, own]
+    return scored(log_ratio(p * (k - w) / ((1 - p) * w)), inside)
+
+
+def twin(metric: Metric) -> Metric:
+    """Return the metric at its epsilon over 5 values."""
+    return over_few_values(metric, 5)

@@ -1,0 +1,1 @@
+"""Sweeps: how near estimates come to the truth, over mechanisms, epsilons, devices, values."""

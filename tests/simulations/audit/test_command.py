@@ -1,0 +1,74 @@
+"""`rumor audit` prints what it found, and its exit code says whether every claim holds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.simulations.audit.faults import FAULTS
+
+from rumor_shared.metric import Metric
+from rumor_simulations.audit import mechanism_audit
+from rumor_simulations.audit.client import Client
+from rumor_simulations.commands.audit import main
+
+REGISTRY = """
+[metrics.theme]
+revision = 1
+mechanism = "oue"
+epsilon = 1.0
+values = ["light", "dark", "system"]
+owner = "o"
+purpose = "p"
+expires = 2099-01-01
+"""
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> str:
+    """A registry of one metric."""
+    path = tmp_path / "registry.toml"
+    path.write_text(REGISTRY)
+    return str(path)
+
+
+def test_certificate_is_printed(registry: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The largest ratio of a metric's law is printed as a rational number, and the claim holds."""
+    assert main([registry, "--trials", "0"]) == 0
+    printed = capsys.readouterr().out
+    assert "6742825251438785381/2480546785415990427" in printed
+    assert "holds" in printed
+    assert "kept   a fork repeats no noise" in printed
+
+
+def test_json_is_one_object(registry: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """--json prints bounds, certificate and pipeline for programs; two processes share the work."""
+    assert main([registry, "--trials", "2000", "--json", "--processes", "2"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    (finding,) = document["findings"]
+    assert finding["certificate"]["micro_epsilon"] == 1_000_000
+    assert finding["low"] < 1 < finding["high"]
+    assert all(check["fault"] is None for check in document["pipeline"])
+
+
+def test_fault_ends_with_one(
+    registry: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An installed client that gives away too much is named, and the exit code is 1."""
+    _, client = FAULTS["last bit of the vector in clear"]
+
+    def faulty(metric: Metric) -> Client:
+        return client
+
+    monkeypatch.setattr(mechanism_audit, "installed_client", faulty)
+    assert main([registry, "--trials", "0"]) == 1
+    printed = capsys.readouterr().out
+    assert "FALSE" in printed
+    assert "possible under one value and impossible under another" in printed
+
+
+def test_wrong_registry_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A registry that can't be read ends with 2 and the reason."""
+    assert main([str(tmp_path / "absent.toml")]) == 2
+    assert "absent.toml" in capsys.readouterr().err

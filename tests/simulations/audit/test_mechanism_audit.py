@@ -1,0 +1,100 @@
+"""The audit passes the installed client, and fails every fault that is planted in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.simulations.audit.faults import FAULTS, FINE_FAULTS, SHAPE_BY_VALUE
+
+from rumor_shared.metric import Metric
+from rumor_simulations.audit.certificate import Certificate, certify_report
+from rumor_simulations.audit.client import installed_client
+from rumor_simulations.audit.mechanism_audit import Finding, audit_metric
+from rumor_simulations.audit.plan import standard_metric, standard_metrics
+
+# Planted faults double a loss or more, which this many devices show at a false-alarm rate of 1e-6.
+TRIALS = 4000
+
+RAPPOR = {"bits": 5, "hashes": 2, "cohorts": 1}
+# Domains that are small enough to enumerate, and show the fault.
+SMALLER: dict[str, dict[str, Any]] = {
+    "excluded value may be drawn again": {"values": [f"v{i}" for i in range(5)]},
+    # Large enough that two indices are shorter than a bit mask.
+    "truth always in slot 0 of the set": {"values": [f"v{i}" for i in range(20)]},
+    "set Bloom bits never cleared": RAPPOR,
+    "hash count ignored": RAPPOR,
+}
+
+
+def metric_for(mechanism: str, fault: str = "") -> Metric:
+    """Return a metric at epsilon 1, or 2 where the fault needs it, small enough to enumerate."""
+    epsilon = "2" if fault == "truth always in slot 0 of the set" else "1"
+    return standard_metric(mechanism, epsilon, **SMALLER.get(fault, {}))
+
+
+def certificate_of(finding: Finding) -> Certificate:
+    """Return the certificate of a finding that has one."""
+    assert isinstance(finding.certificate, Certificate)
+    return finding.certificate
+
+
+def test_every_installed_mechanism_is_certified_and_tight() -> None:
+    """Enumeration proves of each mechanism that it costs exactly what it declares."""
+    for metric in standard_metrics(("1",)):
+        assert isinstance(metric, Metric), metric
+        for finding in audit_metric(metric, 0):
+            assert finding.fault is None, finding
+            assert certificate_of(finding).tight, finding
+            assert certificate_of(finding).ratio is not None
+
+
+@pytest.mark.parametrize("mechanism", ["krr", "local_hashing", "subset", "basic_rappor"])
+def test_attack_agrees_with_the_declaration(mechanism: str) -> None:
+    """The bounds hold what is declared, but for a false-alarm rate of 1e-6, and come near it."""
+    for finding in audit_metric(standard_metric(mechanism, "1"), TRIALS):
+        assert finding.fault is None, finding
+        assert finding.tightness is not None
+        assert finding.tightness > 0.7
+        assert finding.high is not None
+        assert finding.high > 0.9 * finding.declared
+
+
+@pytest.mark.parametrize("fault", sorted(FAULTS))
+def test_attack_catches(fault: str) -> None:
+    """The attack alone, blind to the code, calls each of these clients a fault."""
+    mechanism, client = FAULTS[fault]
+    found = audit_metric(metric_for(mechanism, fault), TRIALS, client=client)
+    assert any(f.low is not None and f.low > 1.05 * f.declared for f in found), found
+    assert any(f.fault for f in found), found
+
+
+@pytest.mark.parametrize("fault", sorted(FAULTS.keys() | FINE_FAULTS.keys()))
+def test_enumeration_catches(fault: str) -> None:
+    """The exact law convicts each of these clients with certainty."""
+    mechanism, client = (FAULTS | FINE_FAULTS)[fault]
+    found = audit_metric(metric_for(mechanism, fault), 0, client=client)
+    assert any(f.fault for f in found), found
+
+
+def test_length_by_value_is_caught() -> None:
+    """A payload whose length tells truth from lie is a fault, whichever way one looks."""
+    (sampled,) = audit_metric(metric_for("hadamard"), TRIALS, client=SHAPE_BY_VALUE)
+    assert sampled.fault is not None
+    (enumerated,) = audit_metric(metric_for("hadamard"), 0, client=SHAPE_BY_VALUE)
+    assert enumerated.fault is not None
+
+
+@pytest.mark.parametrize("mechanism", ["sue", "basic_rappor", "rappor", "cms", "subset"])
+def test_wide_domain_is_certified_by_a_twin(mechanism: str) -> None:
+    """A vector of hundreds of bits is judged by few bits of the same code and probabilities."""
+    wide: dict[str, dict[str, Any]] = {
+        "rappor": {"bits": 256, "cohorts": 64},
+        "cms": {"columns": 256},
+    }
+    fields = wide.get(mechanism, {"values": [f"v{i}" for i in range(256)]})
+    metric = standard_metric(mechanism, "1", **fields)
+    certificate = certify_report(metric, installed_client(metric))
+    assert isinstance(certificate, Certificate)
+    assert certificate.twin
+    assert certificate.tight
