@@ -11,13 +11,14 @@ DEMO_READY := .venv/installed-simulations
 DEV_READY := .venv/installed-dev
 INSTALLED_FROM := pyproject.toml shared/rumor_shared/version.py
 
-.PHONY: help demo test lint yardsticks docs
+.PHONY: help demo test lint bench yardsticks docs
 
 help:
 	@echo "make demo   play 20,000 devices against a real collector (ARGS goes to 'rumor demo')"
 	@echo "make test   run the tests, in random order and in parallel (ARGS goes to pytest)"
 	@echo "make lint   check style, types and the direction of imports"
 	@echo "make docs   write the reference pages anew, and build the documentation into site/"
+	@echo "make bench  measure speed and memory beside a peer or a floor (ARGS goes to the bench)"
 	@echo "make yardsticks   reproduce published numbers and write docs/accuracy.md (minutes)"
 
 demo: $(DEMO_READY)
@@ -36,6 +37,9 @@ docs: $(DEV_READY)
 	$(BIN)/python -m docs.generators
 	$(BIN)/python -m sphinx -W --keep-going -q -E -a -b html docs site
 	@echo "Open site/index.html"
+
+bench: $(DEV_READY)
+	$(BIN)/python -m rumor_simulations.bench $(ARGS)
 
 yardsticks: $(DEMO_READY)
 	$(BIN)/python -m rumor_simulations.yardsticks --write docs/accuracy.md $(ARGS)

@@ -1,60 +1,78 @@
-"""The collector as an ASGI application: devices' one route in front, FastAPI behind it."""
+"""The collector as an ASGI application: the door, devices' routes in front, FastAPI behind."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from datetime import UTC, date, datetime, timedelta
+from datetime import date
 from functools import partial
 from typing import Any
 
+from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI
-from fastapi.exceptions import RequestValidationError
-from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
-from starlette.types import Receive, Scope, Send
+from starlette.middleware.cors import CORSMiddleware
+from starlette.responses import HTMLResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from rumor_server.body import Disconnected
+from rumor_server.access import Access, Keyring, open_scopes
+from rumor_server.addresses import AddressLimit, parse_proxies
+from rumor_server.clock import system_day
+from rumor_server.control import Control
+from rumor_server.counters import Counters
+from rumor_server.dashboard.routes import dashboard_router
+from rumor_server.day_closing import close_old_days, compact_deltas
+from rumor_server.device_route import DeviceRoute
 from rumor_server.docs_page import docs_page
-from rumor_server.errors import BadRequest, StoreError
+from rumor_server.error_answers import answer_errors
+from rumor_server.gate import Gate
+from rumor_server.housekeeping import Housekeeping
 from rumor_server.ingest import Ingest
+from rumor_server.key_limits import KeyLimits
 from rumor_server.openapi import add_ingest
-from rumor_server.problem import problem, problem_of
+from rumor_server.prometheus import PrometheusPage
 from rumor_server.queries import analyst_routes, operator_routes
+from rumor_server.registry_in_force import adopt
+from rumor_server.report_shapes import ReportShapes, read_shapes
+from rumor_server.retraction_receipts import Receipts
+from rumor_server.retraction_route import Retract
+from rumor_server.security_headers import SecurityHeaders
 from rumor_server.settings import Settings
 from rumor_server.store import Store
 from rumor_server.writer import Writer
-from rumor_shared.days import utc_day
 from rumor_shared.mechanism import mechanism_module
 from rumor_shared.registry import Registry
 from rumor_shared.version import __version__
-from rumor_shared.wire import REPORTS_PATH
+from rumor_shared.wire import REPORTS_PATH, RETRACTIONS_PATH
+
+# What people read is computed off the event loop, a few at a time: forty decodes at once, the
+# framework's default, would hold their memory together and starve the writer.
+_ESTIMATING_THREADS = 4
 
 log = logging.getLogger(__name__)
 
 
-def system_day() -> date:
-    """Return the UTC day of the system's clock."""
-    return utc_day(datetime.now(UTC))
-
-
 class Collector(FastAPI):
-    """FastAPI with the ingest route taken out of its way."""
+    """FastAPI with a door in front, and with the routes that devices call taken out of its way."""
 
-    ingest: Ingest
+    devices: Mapping[str, DeviceRoute]
+    door: ASGIApp
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer what the door lets in."""
+        await self.door(scope, receive, send)
+
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer devices at once and hand everything else to FastAPI."""
-        if scope["type"] == "http" and scope["path"] == REPORTS_PATH:
-            await self.ingest(scope, receive, send)
+        device = self.devices.get(scope["path"]) if scope["type"] == "http" else None
+        if device is not None:
+            await device(scope, receive, send)
         else:
             await super().__call__(scope, receive, send)
 
     def openapi(self) -> dict[str, Any]:
-        """Return the OpenAPI document, the ingest route included."""
+        """Return the OpenAPI document, the devices' routes included."""
         if self.openapi_schema is None:
             self.openapi_schema = add_ingest(super().openapi())
         return self.openapi_schema
@@ -69,30 +87,47 @@ def create_app(
     """Return the application that counts reports of `registry` into `store`.
 
     It owns the store from here: stopping writes what waits and closes it. `today` is the server's
-    UTC day, which tests set. Raises ChangedMeaning if a metric changed and its revision did not.
+    UTC day, which tests set. Raises ChangedMeaning if a metric changed and its revision did not,
+    SettingsError for settings that contradict each other.
     """
+    is_open, proxies = open_scopes(settings), parse_proxies(settings.trusted_proxies)
     for metric in registry.metrics.values():
         mechanism_module("rumor_server", metric.mechanism.name)
     store.adopt(registry)
+    control = Control(settings)
+    adopt(control, registry.sha256)
     writer = Writer(
         store,
         queue_reports=settings.queue_reports,
         disk=settings.database.absolute().parent,
         reserve_bytes=settings.reserve_bytes,
     )
+    receipts = Receipts(settings.receipts_folder)
+    counters, shapes = Counters(), ReportShapes(control)
+    keyring, limits = Keyring(control, settings.refresh_seconds), KeyLimits(control, today)
+    housekeeping = Housekeeping(control, keyring, limits, shapes, registry.sha256, today)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        current_default_thread_limiter().total_tokens = _ESTIMATING_THREADS
         writer.start()
-        closing = asyncio.create_task(
-            _close_old_days(writer, today, registry.max_age_days, settings.close_seconds)
-        )
+        beside = [
+            asyncio.create_task(
+                close_old_days(
+                    writer, receipts, today, registry.max_age_days, settings.close_seconds
+                )
+            ),
+            asyncio.create_task(compact_deltas(writer)),
+            asyncio.create_task(housekeeping.run(settings.refresh_seconds)),
+        ]
         try:
             yield
         finally:
-            closing.cancel()
-            with suppress(asyncio.CancelledError):
-                await closing
+            for task in beside:
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
+            await asyncio.to_thread(housekeeping.finish)
             if await asyncio.to_thread(writer.close, settings.drain_seconds):
                 store.close()
             else:
@@ -108,73 +143,65 @@ def create_app(
         docs_url=None,
         redoc_url=None,
     )
-    app.ingest = Ingest(registry, writer, today, settings.body_seconds)
-    app.include_router(analyst_routes(store, registry, settings.body_seconds))
-    app.include_router(operator_routes(store, registry, writer, today))
+    gate = Gate(writer, limits, counters, shapes, today)
+    app.devices = {
+        REPORTS_PATH: Ingest(registry, gate, today, settings.body_seconds),
+        RETRACTIONS_PATH: Retract(registry, writer, receipts, today, settings.body_seconds),
+    }
+    app.door = _door(
+        Access(
+            app.answer,
+            keyring,
+            limits,
+            AddressLimit(settings.address_requests, proxies),
+            counters,
+            is_open=is_open,
+            today=today,
+            open_requests=settings.open_requests,
+            check_in_force=housekeeping.check_in_force,
+            origins=_origins(settings),
+        ),
+        _origins(settings),
+    )
+    page = PrometheusPage(
+        control, counters, registry.sha256, registry.max_age_days, today, lambda: writer.alive
+    )
+    app.include_router(
+        analyst_routes(store, registry, settings.body_seconds, partial(read_shapes, control))
+    )
+    app.include_router(
+        operator_routes(store, registry, writer, today, page, housekeeping.check_in_force)
+    )
+    app.include_router(
+        dashboard_router(
+            store,
+            registry,
+            today=today,
+            candidates=settings.candidates_folder,
+            body_seconds=settings.body_seconds,
+        )
+    )
 
     @app.get("/docs", include_in_schema=False, response_class=HTMLResponse)
     def docs() -> str:
         return docs_page(app.openapi(), "/openapi.json")
 
-    app.add_exception_handler(Disconnected, _nobody)
-    for kind in (BadRequest, StoreError, Exception):
-        app.add_exception_handler(kind, _failed)
-    app.add_exception_handler(HTTPException, _refused)
-    app.add_exception_handler(RequestValidationError, _invalid)
+    answer_errors(app)
     return app
 
 
-async def _close_old_days(
-    writer: Writer, today: Callable[[], date], max_age_days: int, seconds: float
-) -> None:
-    """Close the days that no report may have any more, now and every so often."""
-    while True:
-        through = today() - timedelta(days=max_age_days + 1)
-        try:
-            closed = await writer.call(partial(_close, through))
-            log.info("days are closed through %s", closed)
-        except StoreError as error:
-            log.warning("days were not closed: %s", error)
-        await asyncio.sleep(seconds)
+def _origins(settings: Settings) -> tuple[str, ...]:
+    return tuple(one.strip() for one in settings.cors_origins.split(",") if one.strip())
 
 
-def _close(through: date, store: Store) -> date:
-    return store.close_days(through)
-
-
-async def _nobody(request: Request, error: Exception) -> Response:
-    # The client has gone; the framework wants something to throw away.
-    return Response(status_code=400)
-
-
-async def _failed(request: Request, error: Exception) -> Response:
-    return problem_of(error)
-
-
-async def _refused(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)  # noqa: S101 - what it is registered for
-    details = {404: "there is nothing here; see /openapi.json", 405: "see Allow for the methods"}
-    detail = details.get(error.status_code, "the request can't be answered")
-    return problem(error.status_code, detail, dict(error.headers or {}))
-
-
-# What each parameter and field must be. Pydantic's own words may quote what was sent.
-_EXPECTED = {
-    "from": "is not a day; write YYYY-MM-DD",
-    "to": "is not a day; write YYYY-MM-DD",
-    "revision": "is not a revision; write a whole number from 1",
-    "alpha": "is not between 0 and 1; write a number such as 0.05",
-    "format": "is not a format; write json or csv",
-    "candidate": "is not a list of texts of a possible length",
-}
-
-
-async def _invalid(request: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)  # noqa: S101 - what it is registered for
-    words = [str(word) for word in error.errors()[0]["loc"][:2]]
-    place, name = words[0], words[1] if len(words) > 1 else ""
-    if name in _EXPECTED:
-        return problem(400, f"{place}.{name}: {_EXPECTED[name]}")
-    return problem(
-        400, f"the {place} holds something else than this route takes; see /openapi.json"
-    )
+def _door(access: ASGIApp, origins: tuple[str, ...]) -> ASGIApp:
+    """Return what stands in front of the door: a browser's question comes without a key."""
+    if origins:
+        access = CORSMiddleware(
+            access,
+            allow_origins=origins,
+            allow_methods=["GET", "POST"],
+            allow_headers=["Authorization", "Content-Encoding", "Content-Type"],
+            expose_headers=["ETag", "Retry-After"],
+        )
+    return SecurityHeaders(access, cross_origin=bool(origins))

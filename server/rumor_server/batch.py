@@ -1,4 +1,4 @@
-"""Read a batch from its bytes, strictly: every field, once, of its own type, and no other.
+"""Read what a device sends from its bytes, strictly: every field, once, of its type, and no other.
 
 msgspec refuses unknown fields, wrong types, numbers out of range, lone surrogates and trailing
 bytes, and builds no number larger than it may keep. It lets two things pass: a repeated key, and
@@ -13,7 +13,7 @@ import json
 import re
 from base64 import b64encode
 from datetime import date
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -43,8 +43,8 @@ class Report(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     ]
 
 
-class Batch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The reports of one device and one UTC day."""
+class Envelope(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is said once for all that one device sends of one UTC day."""
 
     sdk: Annotated[str, Meta(pattern=r"^[!-~]{1,64}$", description="name/version of the client")]
     day: Annotated[str, Meta(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$", description="UTC day")]
@@ -56,7 +56,6 @@ class Batch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             description="stands for the device on this day",
         ),
     ]
-    reports: Annotated[list[Report], Meta(extra_json_schema={"maxItems": MAX_BATCH_REPORTS})]
 
     @property
     def date(self) -> date:
@@ -67,9 +66,26 @@ class Batch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise BadRequest(400, "day: is not a day of the calendar; write YYYY-MM-DD") from None
 
 
+Reports = Annotated[list[Report], Meta(extra_json_schema={"maxItems": MAX_BATCH_REPORTS})]
+
+
+class Batch(Envelope, frozen=True, forbid_unknown_fields=True):
+    """The reports of one device and one UTC day."""
+
+    reports: Reports
+
+
+class RetractionBatch(Envelope, frozen=True, forbid_unknown_fields=True):
+    """What one device takes back of one UTC day: each report in the fields it was sent in."""
+
+    retractions: Reports
+
+
 _JSON = msgspec.json.Decoder(Batch)
+_JSON_RETRACTIONS = msgspec.json.Decoder(RetractionBatch)
 _JSON_AGAIN = msgspec.json.Encoder()
 _MSGPACK = msgspec.msgpack.Decoder(Batch)
+_MSGPACK_RETRACTIONS = msgspec.msgpack.Decoder(RetractionBatch)
 _MSGPACK_AGAIN = msgspec.msgpack.Encoder()
 
 # What msgspec may be quoted on: these messages are made of our own field names, types and limits.
@@ -90,24 +106,48 @@ def decode_batch(body: bytes, media_type: str) -> Batch:
     Raises BadRequest: 400 if it isn't the schema, 413 if it holds more than 500 reports. The
     detail names the field and never what was in it.
     """
+    batch = _decode(body, media_type, _JSON, _MSGPACK)
+    _check_length(batch.reports)
+    return batch
+
+
+def decode_retractions(body: bytes, media_type: str) -> RetractionBatch:
+    """Return the retractions in `body`. Raises BadRequest as `decode_batch` does."""
+    batch = _decode(body, media_type, _JSON_RETRACTIONS, _MSGPACK_RETRACTIONS)
+    _check_length(batch.retractions)
+    return batch
+
+
+Sent = TypeVar("Sent", Batch, RetractionBatch)
+
+
+def _decode(
+    body: bytes,
+    media_type: str,
+    json_decoder: msgspec.json.Decoder[Sent],
+    msgpack_decoder: msgspec.msgpack.Decoder[Sent],
+) -> Sent:
     try:
         if media_type == JSON:
-            batch = _JSON.decode(body)
-            if _JSON_AGAIN.encode(batch) != body:
-                _check_json(batch, body)
+            sent = json_decoder.decode(body)
+            if _JSON_AGAIN.encode(sent) != body:
+                _check_json(sent, body)
         elif media_type == MSGPACK:
-            batch = _MSGPACK.decode(body)
-            if len(_MSGPACK_AGAIN.encode(batch)) != len(body):
+            sent = msgpack_decoder.decode(body)
+            if len(_MSGPACK_AGAIN.encode(sent)) != len(body):
                 _refuse("a key is repeated, or a number or length is longer than it need be")
         else:
             raise BadRequest(415, f"send {JSON} or {MSGPACK}")
     except msgspec.DecodeError as error:
         _refuse(_explain(str(error)))
-    if len(batch.reports) > MAX_BATCH_REPORTS:
+    return sent
+
+
+def _check_length(reports: list[Report]) -> None:
+    if len(reports) > MAX_BATCH_REPORTS:
         raise BadRequest(
             413, f"a batch holds at most {MAX_BATCH_REPORTS} reports; split it and send the parts"
         )
-    return batch
 
 
 def _refuse(what: str) -> NoReturn:
@@ -126,13 +166,16 @@ def _explain(message: str) -> str:
     return where + "does not match the schema"
 
 
-def _check_json(batch: Batch, body: bytes) -> None:
+def _check_json(sent: Batch | RetractionBatch, body: bytes) -> None:
     """Refuse a repeated key and base64 that isn't in its one canonical form."""
     document = json.loads(body.decode(), object_pairs_hook=_unrepeated)
-    _check_base64(document["pseudonym"], batch.pseudonym, "pseudonym")
-    for i, (given, report) in enumerate(zip(document["reports"], batch.reports, strict=True)):
-        _check_base64(given["id"], report.id, f"reports[{i}].id")
-        _check_base64(given["payload"], report.payload, f"reports[{i}].payload")
+    _check_base64(document["pseudonym"], sent.pseudonym, "pseudonym")
+    name, reports = (
+        ("reports", sent.reports) if isinstance(sent, Batch) else ("retractions", sent.retractions)
+    )
+    for i, (given, report) in enumerate(zip(document[name], reports, strict=True)):
+        _check_base64(given["id"], report.id, f"{name}[{i}].id")
+        _check_base64(given["payload"], report.payload, f"{name}[{i}].payload")
 
 
 def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

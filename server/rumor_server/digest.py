@@ -1,27 +1,29 @@
 """What the store keeps instead of an id, a pseudonym or a payload: keyed hashes.
 
 A plain digest of a one-bit payload is that payload, and a plain hash of a pseudonym can be checked
-by whoever guesses it. So each is keyed: report ids by a key of the database (an id is looked up
-whatever its day), accounts and digests by a key of their day, destroyed when the day closes.
+by whoever guesses it. So each is keyed BLAKE2b, cut to 16 bytes: report ids by a key of the
+database (an id is looked up whatever its day), accounts and digests by a key of their day,
+destroyed when the day closes.
+
+A keyed state is copied for each report: a sixth of the time of an HMAC-SHA256 from the start.
 """
 
 from __future__ import annotations
 
 import hashlib
-import hmac
 import secrets
 import struct
+from collections.abc import Iterable
 from datetime import date
-from functools import lru_cache
 
-from rumor_shared.wire import ID_BYTES, length_prefixed
+from rumor_server.batch import Report
+from rumor_shared.wire import length_prefixed
 
 KEY_BYTES = 32
 # 128 bits: as many as the ids and pseudonyms that they stand for.
 HASH_BYTES = 16
 
-_ID_LENGTH = ID_BYTES.to_bytes(4, "little")
-_COHORT_AND_LENGTH = struct.Struct("<IQI").pack
+_COHORT = struct.Struct("<Q").pack
 
 
 def new_key() -> bytes:
@@ -29,44 +31,60 @@ def new_key() -> bytes:
     return secrets.token_bytes(KEY_BYTES)
 
 
-def id_hash(key: bytes, report_id: bytes) -> bytes:
-    """Return what stands for a report id: 16 bytes of keyed BLAKE2b.
+class IdHash:
+    """Hashes of report ids under the key of a database.
 
-    Its order says nothing of the order of arrival, whatever ids a client chooses.
+    Their order says nothing of the order of arrival, whatever ids a client chooses.
     """
-    return hashlib.blake2b(
-        report_id, digest_size=HASH_BYTES, key=key, person=b"rumor/id/1"
-    ).digest()
+
+    def __init__(self, key: bytes) -> None:
+        self._keyed = _keyed(key, b"rumor/id/1")
+
+    def of(self, reports: Iterable[Report]) -> list[bytes]:
+        """Return what stands for the id of each report."""
+        copy = self._keyed.copy
+        hashes = []
+        for report in reports:
+            state = copy()
+            state.update(report.id)
+            hashes.append(state.digest())
+        return hashes
 
 
-def account_hash(key: bytes, pseudonym: bytes, account: str) -> bytes:
-    """Return what stands for one account of a pseudonym; two of its accounts share nothing."""
-    message = length_prefixed(pseudonym, account)
-    return hashlib.blake2b(
-        message, digest_size=HASH_BYTES, key=key, person=b"rumor/account/1"
-    ).digest()
+class DayHash:
+    """Hashes of what is of one day, under its key."""
+
+    def __init__(self, key: bytes, day: date) -> None:
+        self._day = day.isoformat()
+        self._reports = _keyed(key, b"rumor/report/1")
+        self._accounts = _keyed(key, b"rumor/account/1")
+        # The state after what all reports of a series share.
+        self._series: dict[tuple[str, int], hashlib.blake2b] = {}
+
+    def account(self, pseudonym: bytes, name: str) -> bytes:
+        """Return what stands for one account of a pseudonym; two of its accounts share nothing."""
+        state = self._accounts.copy()
+        state.update(pseudonym + name.encode())
+        return state.digest()
+
+    def digests(self, reports: Iterable[Report]) -> list[bytes]:
+        """Return the digests by which repeated reports are told from conflicting ones.
+
+        Each is over length-prefixed metric, revision and day, then the id of 16 bytes, the cohort
+        as eight, and the payload to the end.
+        """
+        digests = []
+        for report in reports:
+            name = (report.metric, report.revision)
+            shared = self._series.get(name)
+            if shared is None:
+                self._series[name] = shared = self._reports.copy()
+                shared.update(length_prefixed(*name, self._day))
+            state = shared.copy()
+            state.update(report.id + _COHORT(report.cohort) + report.payload)
+            digests.append(state.digest())
+        return digests
 
 
-@lru_cache(maxsize=1024)
-def _series(metric: str, revision: int, day: date) -> bytes:
-    return length_prefixed(metric, revision, day.isoformat())
-
-
-def report_digest(
-    key: bytes,
-    report_id: bytes,
-    metric: str,
-    revision: int,
-    day: date,
-    cohort: int,
-    payload: bytes,
-) -> bytes:
-    """Return the digest by which a repeated report is told from a conflicting one.
-
-    HMAC-SHA256 over length-prefixed id, metric, revision, day, cohort and payload under the
-    server's key of that day, cut to 16 bytes.
-    """
-    # As `length_prefixed` of all six would write it, at an eighth of its time for each report.
-    end = _COHORT_AND_LENGTH(8, cohort, len(payload))
-    message = b"".join((_ID_LENGTH, report_id, _series(metric, revision, day), end, payload))
-    return hmac.digest(key, message, "sha256")[:HASH_BYTES]
+def _keyed(key: bytes, purpose: bytes) -> hashlib.blake2b:
+    return hashlib.blake2b(digest_size=HASH_BYTES, key=key, person=purpose)

@@ -2,13 +2,16 @@
 
 RumorError (shared)
 ├── BadRequest           the request can't be answered; carries its HTTP status
+├── AccessRefused        no key, a wrong one, or one for something else
+├── TooManyRequests      a limit of a key or an address is used up
 ├── Overloaded           more waits than the queue may hold; nothing was written
 ├── StoreError           the database can't be used
 │   ├── StoreUnavailable a commit failed, or nobody knows whether it did
 │   ├── DiskAlmostFull   too little space is left to promise durability
 │   ├── UnknownSchema    the file is not ours, or of a version we don't know
 │   └── ChangedMeaning   a metric changed and its revision did not
-└── SettingsError        a setting is wrong
+├── SettingsError        a setting is wrong
+└── KeyProblem           a key can't be made or isn't known
 
 No message repeats anything that a client submitted.
 """
@@ -28,6 +31,24 @@ class BadRequest(RumorError):
         self.detail = detail
         self.close = close
         super().__init__(detail)
+
+
+class AccessRefused(RumorError):
+    """No valid key (`status` 401, with the `challenge` to send), or not one for this (403)."""
+
+    def __init__(self, status: int, detail: str, challenge: str | None = None) -> None:
+        self.status = status
+        self.detail = detail
+        self.challenge = challenge
+        super().__init__(detail)
+
+
+class TooManyRequests(RumorError):
+    """A limit is used up for now; `retry_after` is in seconds."""
+
+    def __init__(self, what: str, retry_after: int) -> None:
+        self.retry_after = retry_after
+        super().__init__(f"{what} is used up; send the same again later")
 
 
 class Overloaded(RumorError):
@@ -75,6 +96,14 @@ class ChangedMeaning(StoreError):
 
 class SettingsError(RumorError):
     """The setting `name` is wrong."""
+
+    def __init__(self, name: str, what: str, fix: str) -> None:
+        self.name = name
+        super().__init__(f"{name}: {what}; {fix}")
+
+
+class KeyProblem(RumorError):
+    """What was said of a key is wrong; `name` is which part of it."""
 
     def __init__(self, name: str, what: str, fix: str) -> None:
         self.name = name

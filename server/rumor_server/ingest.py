@@ -1,36 +1,21 @@
-"""`POST /v1/reports`, as near to bare ASGI as it gets: all other routes are idle by comparison.
-
-Routing, validation and serialisation of a framework would cost more than the decoding, hashing and
-counting of a report. The OpenAPI document takes its schema from the structs that decode here, so
-it can't say anything else.
-"""
+"""`POST /v1/reports`: count the reports of one device and day."""
 
 from __future__ import annotations
 
-import logging
 from base64 import b64encode
 from collections.abc import Callable, Sequence
 from datetime import date
-from http import HTTPStatus
-from typing import Annotated
+from typing import Annotated, Protocol
 
 import msgspec
 from msgspec import Meta
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
 
 from rumor_server.admission import Charges, screen_batch
 from rumor_server.batch import Batch, decode_batch
-from rumor_server.body import Disconnected, media_type, read_body
-from rumor_server.errors import log_fault
-from rumor_server.problem import problem, problem_of
-from rumor_server.store import Result
-from rumor_server.writer import Writer
+from rumor_server.device_route import DeviceRoute
+from rumor_server.store import Result, ScreenedBatch
 from rumor_shared.registry import Registry
-from rumor_shared.wire import JSON, Reason, Verdict
-
-log = logging.getLogger(__name__)
+from rumor_shared.wire import Reason, Verdict
 
 
 class ReportResult(msgspec.Struct, frozen=True, gc=False):
@@ -49,45 +34,36 @@ class BatchResult(msgspec.Struct, frozen=True):
     server_day: Annotated[str, Meta(description="the server's UTC day")]
 
 
-class Ingest:
-    """The ASGI application of the one route that devices call."""
+class Submits(Protocol):
+    """What commits a batch: the writer, or what stands in front of it."""
+
+    async def submit(self, batch: ScreenedBatch) -> list[Result]:
+        """Return a result for each report, after they are durable."""
+
+
+class Ingest(DeviceRoute):
+    """The ASGI application of the route that takes reports in."""
 
     def __init__(
         self,
         registry: Registry,
-        writer: Writer,
+        writer: Submits,
         today: Callable[[], date],
         body_seconds: float,
     ) -> None:
+        super().__init__(body_seconds)
         self._charges = Charges(registry)
         self._max_age_days = registry.max_age_days
         self._writer = writer
         self._today = today
-        self._body_seconds = body_seconds
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        try:
-            response = await self._answer(scope, receive)
-        except Disconnected:
-            return
-        except Exception as error:
-            response = problem_of(error)
-            if response.status_code == HTTPStatus.INTERNAL_SERVER_ERROR:
-                log_fault(log, "a batch", error)
-        await response(scope, receive, send)
-
-    async def _answer(self, scope: Scope, receive: Receive) -> Response:
-        if scope["method"] != "POST":
-            return problem(405, "reports are sent with POST", {"Allow": "POST"})
-        headers = Request(scope).headers
-        kind = media_type(headers)
-        body = await read_body(receive, headers, self._body_seconds)
+    async def reply(self, body: bytes, kind: str) -> bytes:
+        """Return the verdicts, after the writer committed what they grant."""
         batch = decode_batch(body, kind)
         server_day = self._today()
         screened = screen_batch(batch, self._charges, server_day, self._max_age_days)
         results = await self._writer.submit(screened) if batch.reports else []
-        return Response(_encode(batch, results, server_day), media_type=JSON)
+        return _encode(batch, results, server_day)
 
 
 _ENCODER = msgspec.json.Encoder()

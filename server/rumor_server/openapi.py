@@ -1,4 +1,7 @@
-"""The ingest route's part of the OpenAPI document, made from the structs that decode and answer."""
+"""What FastAPI doesn't know of the OpenAPI document: devices' routes, errors and keys.
+
+The devices' schemas are made from the structs that decode and answer.
+"""
 
 from __future__ import annotations
 
@@ -6,27 +9,35 @@ from typing import Any
 
 import msgspec
 
-from rumor_server.batch import Batch
+from rumor_server.access import wanted_scope
+from rumor_server.batch import Batch, RetractionBatch
 from rumor_server.ingest import BatchResult
 from rumor_server.problem import Problem
-from rumor_shared.wire import JSON, MSGPACK, PROBLEM, REPORTS_PATH
+from rumor_server.retraction_route import RetractionReceipt
+from rumor_shared.wire import JSON, MSGPACK, PROBLEM, REPORTS_PATH, RETRACTIONS_PATH
 
 _PROBLEMS = {
     "400": "Not the schema: the client halves the batch until the report at fault is alone",
+    "401": "No key, or one that is unknown, revoked or expired: stop, and keep what waits",
+    "403": "A key for something else",
     "405": "Another method than POST",
     "408": "The body took too long",
     "413": "Too large on the wire or inflated, or too many reports: split it",
     "415": "Another media type or content encoding",
+    "429": "A limit of the key or address is used up: send the same after Retry-After",
     "500": "A fault of the collector: send the same again later",
     "503": "Overloaded, stopping, or a commit of unknown outcome: send the same after Retry-After",
     "507": "The disk is almost full: send the same much later",
 }
 
+_KEY = "key"
+
 
 def add_ingest(document: dict[str, Any]) -> dict[str, Any]:
-    """Return the document with `POST /v1/reports`, and one shape for every error of every route."""
-    (batch, result, problem), components = msgspec.json.schema_components(
-        [Batch, BatchResult, Problem], ref_template="#/components/schemas/{name}"
+    """Return the document with devices' routes, and one shape for every error of every route."""
+    (batch, result, retractions, receipt, problem), components = msgspec.json.schema_components(
+        [Batch, BatchResult, RetractionBatch, RetractionReceipt, Problem],
+        ref_template="#/components/schemas/{name}",
     )
     schemas = document.setdefault("components", {}).setdefault("schemas", {})
     for unused in ("HTTPValidationError", "ValidationError"):
@@ -36,32 +47,58 @@ def add_ingest(document: dict[str, Any]) -> dict[str, Any]:
         status: {"description": what, "content": {PROBLEM: {"schema": problem}}}
         for status, what in _PROBLEMS.items()
     }
-    for path in document["paths"].values():
-        for operation in path.values():
+    document["components"]["securitySchemes"] = {
+        _KEY: {"type": "http", "scheme": "bearer", "description": "a key of `rumor keys create`"}
+    }
+    for path, operations in document["paths"].items():
+        for operation in operations.values():
+            # A collector may be open, so a key may also be left out.
+            operation["security"] = [{_KEY: []}, {}] if wanted_scope(path) else [{}]
             operation["responses"].pop("422", None)
-            for status in ("400", "404", "500", "503"):
+            for status in ("400", "401", "403", "404", "429", "500", "503"):
                 operation["responses"][status] = errors.get(status) or {
                     "description": "There is no such thing",
                     "content": {PROBLEM: {"schema": problem}},
                 }
-    document["paths"][REPORTS_PATH] = {
+    document["paths"][REPORTS_PATH] = _post(
+        batch,
+        result,
+        errors,
+        operationId="send_reports",
+        summary="Count the reports of one device and day",
+        description="Answers after the commit is durable, with a verdict for each report. "
+        "Content-Encoding may be gzip. Sending the same bytes again is always safe.",
+    )
+    document["paths"][RETRACTIONS_PATH] = _post(
+        retractions,
+        receipt,
+        errors,
+        operationId="retract_reports",
+        summary="Take back reports of one device and day",
+        description="Subtracts each report that was counted, once, if every field is as it was "
+        "sent. Its budget is not given back. Sending the same bytes again is always safe.",
+    )
+    return document
+
+
+def _post(
+    sent: dict[str, Any], answer: dict[str, Any], errors: dict[str, Any], **words: str
+) -> dict[str, Any]:
+    return {
         "post": {
             "tags": ["device"],
-            "operationId": "send_reports",
-            "summary": "Count the reports of one device and day",
-            "description": "Answers after the commit is durable, with a verdict for each report. "
-            "Content-Encoding may be gzip. Sending the same bytes again is always safe.",
+            **words,
+            "security": [{_KEY: []}, {}],
             "requestBody": {
                 "required": True,
-                "content": {JSON: {"schema": batch}, MSGPACK: {"schema": batch}},
+                "content": {JSON: {"schema": sent}, MSGPACK: {"schema": sent}},
             },
             "responses": {
                 "200": {
-                    "description": "A verdict for each report, in their order",
-                    "content": {JSON: {"schema": result}},
+                    "description": "A verdict for each, in their order",
+                    "content": {JSON: {"schema": answer}},
                 },
                 **errors,
             },
         }
     }
-    return document

@@ -7,7 +7,14 @@ from http import HTTPStatus
 import msgspec
 from starlette.responses import Response
 
-from rumor_server.errors import BadRequest, DiskAlmostFull, Overloaded, StoreError
+from rumor_server.errors import (
+    AccessRefused,
+    BadRequest,
+    DiskAlmostFull,
+    Overloaded,
+    StoreError,
+    TooManyRequests,
+)
 from rumor_shared.wire import PROBLEM
 
 # A full disk is mended by people: no use in asking again within minutes.
@@ -36,6 +43,11 @@ def problem_of(error: Exception) -> Response:
     """Return the response for an exception of ours, and 500 for any other."""
     if isinstance(error, BadRequest):
         return problem(error.status, error.detail, {"Connection": "close"} if error.close else None)
+    if isinstance(error, AccessRefused):
+        challenge = {} if error.challenge is None else {"WWW-Authenticate": error.challenge}
+        return problem(error.status, error.detail, challenge)
+    if isinstance(error, TooManyRequests):
+        return problem(429, str(error), {"Retry-After": str(error.retry_after)})
     if isinstance(error, Overloaded):
         return problem(503, str(error), {"Retry-After": str(error.retry_after)})
     if isinstance(error, DiskAlmostFull):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from datetime import date
 from typing import Annotated, Any, Literal
@@ -13,7 +14,15 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from rumor_server.candidates import MAX_CANDIDATES, read_candidates, request_body
 from rumor_server.errors import BadRequest, StoreUnavailable
-from rumor_server.release import DEFAULT_ALPHA, EstimatesPage, as_csv, release
+from rumor_server.prometheus import CONTENT_TYPE, PrometheusPage
+from rumor_server.release import (
+    DEFAULT_ALPHA,
+    DEFAULT_FAKE_SHARE,
+    EstimatesPage,
+    Shapes,
+    as_csv,
+    release,
+)
 from rumor_server.store import Store
 from rumor_server.writer import Writer
 from rumor_shared.epsilon import MICRO
@@ -78,6 +87,9 @@ class Span(BaseModel):
     last: date | None = Field(None, alias="to", description="last UTC day, inclusive")
     revision: int | None = Field(None, ge=1, le=MAX_REVISION, description="this revision alone")
     alpha: float = Field(DEFAULT_ALPHA, gt=0, lt=1, description="1 - coverage of the intervals")
+    fakes: float = Field(
+        DEFAULT_FAKE_SHARE, ge=0, le=1, description="share of fake reports whose effect to tell"
+    )
     format: Literal["json", "csv"] | None = Field(None, description="wins over Accept")
 
 
@@ -87,7 +99,9 @@ class SpanAndCandidates(Span):
     candidate: list[str] = Field([], max_length=MAX_CANDIDATES, description="may be repeated")
 
 
-def analyst_routes(store: Store, registry: Registry, body_seconds: float) -> APIRouter:
+def analyst_routes(
+    store: Store, registry: Registry, body_seconds: float, shapes: Shapes
+) -> APIRouter:
     """Return the routes of metrics and estimates."""
     router = APIRouter(tags=["analyst"])
     path = "/v1/metrics/{metric}/estimates"
@@ -112,7 +126,7 @@ def analyst_routes(store: Store, registry: Registry, body_seconds: float) -> API
         query: Annotated[SpanAndCandidates, Query()],
         accept: Annotated[str, Header()] = "*/*",
     ) -> Response:
-        return _estimates(store, metric, query, query.candidate or None, accept)
+        return _estimates(store, shapes, metric, query, query.candidate or None, accept)
 
     @router.post(
         path,
@@ -129,15 +143,20 @@ def analyst_routes(store: Store, registry: Registry, body_seconds: float) -> API
         accept: Annotated[str, Header()] = "*/*",
     ) -> Response:
         candidates = await read_candidates(request, body_seconds)
-        return await run_in_threadpool(_estimates, store, metric, query, candidates, accept)
+        return await run_in_threadpool(_estimates, store, shapes, metric, query, candidates, accept)
 
     return router
 
 
 def operator_routes(
-    store: Store, registry: Registry, writer: Writer, today: Callable[[], date]
+    store: Store,
+    registry: Registry,
+    writer: Writer,
+    today: Callable[[], date],
+    page: PrometheusPage,
+    check_in_force: Callable[[], None],
 ) -> APIRouter:
-    """Return the routes of the registry, health and version."""
+    """Return the routes of the registry, health, version and the collector's own metrics."""
     router = APIRouter(tags=["operator"])
     etag = f'"{registry.sha256}"'
 
@@ -159,11 +178,22 @@ def operator_routes(
         return Health(status="ok")
 
     @router.get("/readyz", summary="Whether reports can be counted")
-    def readyz() -> Health:
+    async def readyz() -> Health:
         if not writer.alive:
             raise StoreUnavailable("the writer has stopped")
-        store.check()
+        check_in_force()
+        # Not in the threads that estimates are made in: analysts must not make a node look dead.
+        await asyncio.to_thread(store.check)
         return Health(status="ready")
+
+    @router.get(
+        "/metrics",
+        response_class=Response,
+        responses={200: {"content": {"text/plain": {}}}},
+        summary="The collector's own metrics, for Prometheus",
+    )
+    async def own_metrics() -> Response:
+        return Response(await asyncio.to_thread(page.text), media_type=CONTENT_TYPE)
 
     @router.get("/version", summary="What runs here")
     def version() -> Version:
@@ -173,7 +203,12 @@ def operator_routes(
 
 
 def _estimates(
-    store: Store, metric: str, span: Span, candidates: list[str] | None, accept: str
+    store: Store,
+    shapes: Shapes,
+    metric: str,
+    span: Span,
+    candidates: list[str] | None,
+    accept: str,
 ) -> Response:
     if span.first and span.last and span.first > span.last:
         raise BadRequest(400, "query.from: is after `to`; swap them")
@@ -186,6 +221,8 @@ def _estimates(
             revision=span.revision,
             candidates=candidates,
             alpha=span.alpha,
+            shapes=shapes,
+            fake_share=span.fakes,
         )
     except UnknownMetric:
         raise BadRequest(

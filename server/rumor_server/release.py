@@ -9,22 +9,33 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from datetime import date
 from enum import StrEnum
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from rumor_server.authenticity import check_crowd, fake_shift
 from rumor_server.errors import BadRequest
 from rumor_server.estimation import Estimates, estimate_metric
 from rumor_server.estimation.combination import combine
+from rumor_server.report_shapes import ShapeCounts
 from rumor_server.store import Store
+from rumor_server.tally import Tally
+from rumor_server.weight_law import weight_law
 from rumor_shared.epsilon import MICRO
 from rumor_shared.errors import UnknownMetric
 from rumor_shared.metric import Metric
 
 DEFAULT_ALPHA = 0.05
+# What one fake in a hundred reports could do is told unless another share is asked for.
+DEFAULT_FAKE_SHARE = 0.01
+
+# What a spreadsheet reads as a formula, by its first character (OWASP, "CSV Injection").
+_FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
+_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 
 
 class Status(StrEnum):
@@ -56,6 +67,32 @@ class Row(BaseModel):
     revision: int
 
 
+class CheckResult(BaseModel):
+    """One law that honest reports obey."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    p_value: float = Field(description="of looking at least as odd as this, for an honest crowd")
+    suspicious: bool
+
+
+class Authenticity(BaseModel):
+    """Whether a revision's reports look like perturbed answers, and what fakes could have done."""
+
+    model_config = ConfigDict(frozen=True)
+
+    revision: int
+    looked_at: int = Field(description="reports whose weight was looked at")
+    light: int = Field(description="of these, how many set fewer bits than honest ones do")
+    heavy: int = Field(description="of these, how many set more bits than honest ones do")
+    expected_odd: float = Field(description="how many light and heavy ones an honest crowd has")
+    checks: list[CheckResult]
+    fake_share: float = Field(description="if this share of the reports were fakes,")
+    shift_up: float = Field(description="they could raise any one frequency by so much")
+    shift_down: float = Field(description="or lower it by so much")
+
+
 class EstimatesPage(BaseModel):
     """The estimates of one metric over some days."""
 
@@ -74,7 +111,17 @@ class EstimatesPage(BaseModel):
     left_out: list[int] = Field(description="revisions with other values; ask with `revision`")
     unexplained: float | None = Field(description="share of reports that no row accounts for")
     unexplained_std_error: float | None
+    authenticity: list[Authenticity] = Field(
+        description="by revision; empty where there is no data, or it is withheld"
+    )
     rows: list[Row]
+
+
+Shapes = Callable[[Metric, date, date], ShapeCounts]
+
+
+def _no_shapes(metric: Metric, first: date, last: date) -> ShapeCounts:
+    return ShapeCounts()
 
 
 def release(
@@ -86,10 +133,13 @@ def release(
     revision: int | None = None,
     candidates: Sequence[str] | None = None,
     alpha: float = DEFAULT_ALPHA,
+    shapes: Shapes = _no_shapes,
+    fake_share: float = DEFAULT_FAKE_SHARE,
 ) -> EstimatesPage:
     """Return the estimates of metric `name` over the days from `first` to `last`, inclusive.
 
-    Without `revision` all revisions with the values of the newest are combined. Raises
+    Without `revision` all revisions with the values of the newest are combined. `shapes` knows the
+    weights of reports; `fake_share` is the share of fakes whose effect is told. Raises
     UnknownMetric for a metric or revision that was never declared, BadRequest for candidates that
     can't be.
     """
@@ -102,8 +152,10 @@ def release(
     bounds = store.days(name)
     first = first or (bounds and bounds[0])
     last = last or (bounds and bounds[1])
-    parts = [(m, store.tally(m, first or date.min, last or date.max)) for m in alike]
+    span = first or date.min, last or date.max
+    parts = [(m, store.tally(m, *span)) for m in alike]
     n = sum(tally.n for _, tally in parts)
+    days = _days(bounds, first, last)
     withheld = newest.min_reports > 1 and n < newest.min_reports
     counted = [(m, tally) for m, tally in parts if tally.n] or parts[-1:]
     if withheld:
@@ -111,7 +163,12 @@ def release(
     else:
         try:
             estimates = combine(
-                [estimate_metric(m, tally, candidates, alpha=alpha) for m, tally in counted]
+                [
+                    estimate_metric(
+                        m, tally, candidates, alpha=alpha, repeats=most_reports(m, days, tally.n)
+                    )
+                    for m, tally in counted
+                ]
             )
         except ValueError as error:
             raise BadRequest(400, str(error)) from None
@@ -130,17 +187,73 @@ def release(
         left_out=[m.revision for m in metrics if m not in alike],
         unexplained=estimates.unexplained,
         unexplained_std_error=estimates.unexplained_std_error,
+        authenticity=[
+            _authenticity(m, tally, shapes(m, *span), days, fake_share)
+            for m, tally in counted
+            if tally.n and not withheld
+        ],
         rows=[_row(newest, row, n) for row in estimates.rows()],
     )
 
 
+def most_reports(metric: Metric, days: int, n: int) -> int:
+    """Return how many of `n` counted reports over `days` days one device can have made.
+
+    No more on a day than the metric's daily epsilon pays for, and at least 1.
+    """
+    a_day = metric.daily_epsilon // metric.mechanism.epsilon_report
+    return max(1, min(days * a_day, n))
+
+
 def as_csv(page: EstimatesPage) -> str:
-    """Return the rows as CSV with a header; what is null is an empty field."""
+    """Return the rows as CSV with a header; what is null is an empty field.
+
+    A value that a spreadsheet would run as a formula is defused; see `defused`.
+    """
     out = io.StringIO()
     writer = csv.DictWriter(out, list(Row.model_fields))
     writer.writeheader()
-    writer.writerows(row.model_dump() for row in page.rows)
+    writer.writerows(row.model_dump() | {"value": defused(row.value)} for row in page.rows)
     return out.getvalue()
+
+
+def defused(text: str) -> str:
+    """Return `text`, after an apostrophe if a spreadsheet would take it for a formula.
+
+    That is text which begins with = + - @, a tab or a line end and isn't a plain number. Text that
+    already has apostrophes before such a beginning gets one more, so that two values never become
+    one and taking one away gives the value back. All other text is unchanged.
+    """
+    return "'" + text if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
+
+
+def _days(bounds: tuple[date, date] | None, first: date | None, last: date | None) -> int:
+    """Return how many days the asked span shares with the days that have data."""
+    if bounds is None or first is None or last is None:
+        return 0
+    return max((min(last, bounds[1]) - max(first, bounds[0])).days + 1, 0)
+
+
+def _authenticity(
+    metric: Metric, tally: Tally, shapes: ShapeCounts, days: int, fake_share: float
+) -> Authenticity:
+    law = weight_law(metric.mechanism)
+    shift = fake_shift(metric.mechanism, fake_share)
+    repeats = most_reports(metric, days, tally.n)
+    return Authenticity(
+        revision=metric.revision,
+        looked_at=shapes.reports,
+        light=shapes.light,
+        heavy=shapes.heavy,
+        expected_odd=0.0 if law is None else shapes.reports * (law.light_rate + law.heavy_rate),
+        checks=[
+            CheckResult(name=one.name, p_value=one.p_value, suspicious=one.suspicious)
+            for one in check_crowd(metric.mechanism, tally, shapes, repeats)
+        ],
+        fake_share=shift.share,
+        shift_up=shift.up,
+        shift_down=shift.down,
+    )
 
 
 def _values(metric: Metric, candidates: Sequence[str] | None) -> tuple[str, ...]:

@@ -9,24 +9,38 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
 
 from rumor_server.errors import SettingsError
 
 LOG_LEVELS = ("critical", "error", "warning", "info", "debug")
+LOG_FORMATS = ("json", "text")
+# Empty: open where only this machine can call, refused to start elsewhere until someone chooses.
+ACCESS = ("", "open", "key")
 PREFIX = "RUMOR_"
 REGISTRY = Path("metrics.toml")
 DATABASE = Path("rumor.sqlite3")
+_POSTGRES = ("postgresql://", "postgres://")
+RECEIPTS = Path("rumor.receipts")
+CANDIDATES = Path("rumor.candidates")
 
 
 class About(NamedTuple):
-    """What a setting means, and the range of a number."""
+    """What a setting means, the range of a number, the choices of a text, whether to hide it."""
 
     meaning: str
     low: float | None = None
     high: float | None = None
+    choices: tuple[str, ...] = ()
+    secret: bool = False
+    optional: bool = False
+
+
+def _access(what: str) -> About:
+    meaning = f'who may {what}: "open" to all, or "key"; not given, it is open on loopback alone'
+    return About(meaning, choices=ACCESS, optional=True)
 
 
 @dataclass(frozen=True)
@@ -35,12 +49,51 @@ class Settings:
 
     registry: Annotated[Path, About("the registry file")] = REGISTRY
     database: Annotated[Path, About("the SQLite file; made if absent")] = DATABASE
+    database_url: Annotated[
+        str,
+        About(
+            "a PostgreSQL database, postgresql://...; then no SQLite file is used",
+            secret=True,
+            optional=True,
+        ),
+    ] = ""
+    receipts: Annotated[
+        Path, About("the folder of retractions' receipts, from the database's folder")
+    ] = RECEIPTS
+    candidates: Annotated[
+        Path, About("the folder of uploaded candidate lists, from the database's folder")
+    ] = CANDIDATES
     host: Annotated[str, About("the address to listen on")] = "127.0.0.1"
     port: Annotated[int, About("the port to listen on; 0 takes a free one", 0, 65_535)] = 8000
-    log_level: Annotated[str, About("one of " + ", ".join(LOG_LEVELS))] = "info"
+    ingest_access: Annotated[str, _access("send reports")] = ""
+    read_access: Annotated[str, _access("read estimates and the dashboard")] = ""
+    metrics_access: Annotated[str, _access("scrape /metrics")] = ""
+    address_requests: Annotated[
+        int,
+        About("requests a minute from one address without a key, a process; 0 is no limit", 0, 1e9),
+    ] = 0
+    trusted_proxies: Annotated[
+        str,
+        About(
+            "addresses and networks, with commas, whose X-Forwarded-For is believed", optional=True
+        ),
+    ] = ""
+    cors_origins: Annotated[
+        str, About("origins, with commas, whose pages may call; none by default", optional=True)
+    ] = ""
+    log_level: Annotated[str, About("one of " + ", ".join(LOG_LEVELS), choices=LOG_LEVELS)] = "info"
+    log_format: Annotated[str, About("json, one object a line, or text", choices=LOG_FORMATS)] = (
+        "json"
+    )
     queue_reports: Annotated[
         int, About("how many reports may wait for the writer before 503", 500, 1_000_000)
     ] = 20_000
+    open_requests: Annotated[
+        int, About("how many requests may be answered at a time before 503", 1, 100_000)
+    ] = 1_000
+    header_seconds: Annotated[
+        float, About("how long a request's headers may take before the socket is cut", 0.1, 3600)
+    ] = 10
     body_seconds: Annotated[float, About("how long a request's body may take", 0.1, 3600)] = 20
     busy_seconds: Annotated[float, About("how long a commit waits for others", 0, 600)] = 5
     drain_seconds: Annotated[float, About("how long a stopping server may write", 0, 600)] = 10
@@ -50,12 +103,54 @@ class Settings:
     close_seconds: Annotated[
         float, About("how often days past their age are closed, in seconds", 1, 86_400)
     ] = 3600
+    refresh_seconds: Annotated[
+        float, About("how often keys are read anew and counters written, in seconds", 0.1, 3600)
+    ] = 2
+
+    @property
+    def receipts_folder(self) -> Path:
+        """Where receipts of retractions are kept."""
+        return self.database.absolute().parent / self.receipts
+
+    @property
+    def candidates_folder(self) -> Path:
+        """Where uploaded lists of candidates are kept."""
+        return self.database.absolute().parent / self.candidates
 
 
 def table() -> dict[str, tuple[type, About]]:
     """Return the type and the meaning of every setting by its name."""
     hints = get_type_hints(Settings, include_extras=True)
     return {name: get_args(hint)[:2] for name, hint in hints.items()}
+
+
+class Shown(NamedTuple):
+    """A setting as people read it: a secret's value is hidden."""
+
+    name: str
+    value: str
+    default: str
+    variable: str
+    meaning: str
+
+
+def shown(settings: Settings) -> list[Shown]:
+    """Return every setting with its value, for `rumor settings` and the documentation."""
+    known = table()
+    return [
+        Shown(
+            one.name,
+            _text(getattr(settings, one.name), known[one.name][1]),
+            _text(one.default, known[one.name][1]),
+            PREFIX + one.name.upper(),
+            known[one.name][1].meaning,
+        )
+        for one in fields(Settings)
+    ]
+
+
+def _text(value: Any, about: About) -> str:
+    return "(hidden)" if about.secret and value else str(value)
 
 
 def load_settings(
@@ -77,6 +172,8 @@ def load_settings(
         if variable in environment:
             given[name] = _parse(variable, environment[variable], kind, about)
     given |= {name: value for name, value in options.items() if value is not None}
+    if str(given.get("database", "")).startswith(_POSTGRES):
+        given["database_url"] = given.pop("database")
     return Settings(**{name: _check(name, value, *known[name]) for name, value in given.items()})
 
 
@@ -98,10 +195,10 @@ def _parse(variable: str, text: str, kind: type, about: About) -> Any:
 
 def _check(name: str, value: Any, kind: type, about: About) -> Any:
     if about.low is None or about.high is None:
-        if not isinstance(value, str | Path) or not str(value):
+        if not isinstance(value, str | Path) or not (str(value) or about.optional):
             raise SettingsError(name, "is not text", f"it is {about.meaning}")
-        if name == "log_level" and value not in LOG_LEVELS:
-            raise SettingsError(name, "is not a level", f"choose {about.meaning}")
+        if about.choices and value not in about.choices:
+            raise SettingsError(name, "is not a choice", f"it is {about.meaning}")
         return kind(value)
     if isinstance(value, bool) or not isinstance(value, int if kind is int else int | float):
         raise SettingsError(name, "is not such a number", f"it is {about.meaning}")

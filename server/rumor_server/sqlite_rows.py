@@ -3,57 +3,64 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from operator import itemgetter
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rumor_server.admission import Addition, Decision, HashedBatch, Spent
 from rumor_server.digest import new_key
 from rumor_server.errors import StoreError
-from rumor_server.store import Charge, ScreenedBatch
+from rumor_server.retraction import Known, State, Withdrawal
+from rumor_server.tally_rows import INT64, TallyRow
 
-# Half a page of SQLite's: a report touches one or two pages of a tally, whatever the domain.
-CHUNK_CELLS = 256
 # SQLite takes 32,766 parameters in a statement since 3.32.
 _PARAMETERS = 30_000
-_COUNTED = 0
-INT64 = np.dtype("<i8")
+
+
+class Remembered(StoreError):
+    """A report of a group was counted before: the ids must be looked up first."""
 
 
 def day_keys(
-    connection: sqlite3.Connection, batches: Sequence[ScreenedBatch], closed: int
+    connection: sqlite3.Connection, days: Mapping[date, bool], closed: date
 ) -> dict[date, bytes]:
-    """Return the keys of the batches' days; make one for an open day that may be counted."""
+    """Return the keys that days have; make one for an open day where `days` says so."""
     keys: dict[date, bytes] = {}
-    for day in {batch.day for batch in batches}:
+    for day, is_needed in days.items():
         row = connection.execute(
             "SELECT key FROM day_keys WHERE day = ?", (day.toordinal(),)
         ).fetchone()
         if row is not None:
             keys[day] = row[0]
-        elif day.toordinal() > closed and any(
-            isinstance(report.outcome, Charge)
-            for batch in batches
-            if batch.day == day
-            for report in batch.reports
-        ):
+        elif is_needed and day > closed:
             keys[day] = new_key()
             connection.execute("INSERT INTO day_keys VALUES (?, ?)", (day.toordinal(), keys[day]))
     return keys
 
 
-def known_ids(connection: sqlite3.Connection, batches: Iterable[HashedBatch]) -> dict[bytes, bytes]:
-    """Return the digests of those ids in the batches that are remembered."""
-    wanted = [hashed.id_hash for batch in batches for hashed in batch.reports]
+def known_ids(connection: sqlite3.Connection, ids: Sequence[bytes]) -> dict[bytes, bytes]:
+    """Return the digests of those ids that are remembered."""
     known: dict[bytes, bytes] = {}
-    for part in _parts(wanted):
+    for part in _parts(ids):
         marks = ",".join("?" * len(part))
         known.update(
             connection.execute(f"SELECT id, digest FROM ids WHERE id IN ({marks})", part)  # noqa: S608 - marks alone
         )
+    return known
+
+
+def known_states(connection: sqlite3.Connection, ids: Iterable[bytes]) -> dict[bytes, Known]:
+    """Return what is remembered of those ids that are."""
+    known: dict[bytes, Known] = {}
+    for part in _parts(list(ids)):
+        marks = ",".join("?" * len(part))
+        rows = connection.execute(
+            f"SELECT id, digest, state FROM ids WHERE id IN ({marks})",  # noqa: S608 - marks alone
+            part,
+        )
+        known.update({id_: Known(digest, State(state)) for id_, digest, state in rows})
     return known
 
 
@@ -64,7 +71,7 @@ def spent_so_far(
     spent: dict[tuple[date, bytes], Spent] = {}
     by_day: dict[date, set[bytes]] = {}
     for batch in batches:
-        by_day.setdefault(batch.day, set()).update(batch.accounts.values())
+        by_day.setdefault(batch.sent.day, set()).update(batch.accounts.values())
     for day, accounts in by_day.items():
         for part in _parts(list(accounts)):
             marks = ",".join("?" * len(part))
@@ -77,22 +84,34 @@ def spent_so_far(
     return spent
 
 
-def _parts(values: list[bytes]) -> Iterator[list[bytes]]:
+def _parts(values: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
     for start in range(0, len(values), _PARAMETERS):
         yield values[start : start + _PARAMETERS]
 
 
 def insert_ids(connection: sqlite3.Connection, decision: Decision) -> None:
-    """Remember the ids that were counted."""
+    """Remember the ids that were counted. Raises Remembered if one of them was already."""
     # In the order of the hashes: faster, and the write-ahead file loses the order of arrival.
-    rows = [
-        (id_, day.toordinal(), digest, _COUNTED)
-        for id_, (day, digest) in sorted(decision.ids.items())
-    ]
+    ordinals = {day: day.toordinal() for day, _ in decision.ids.values()}
+    rows = [(id_, ordinals[day], digest) for id_, (day, digest) in sorted(decision.ids.items())]
+    # A number bound from an enumeration would be offered to every adapter first.
     cursor = connection.executemany(
-        "INSERT INTO ids VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", rows
+        f"INSERT INTO ids VALUES (?, ?, ?, {State.COUNTED:d}) ON CONFLICT DO NOTHING",  # noqa: S608 - a number
+        rows,
     )
-    _check_written(cursor, len(rows))
+    if rows and cursor.rowcount != len(rows):
+        raise Remembered("an id that was to be counted is remembered")
+
+
+def set_states(connection: sqlite3.Connection, withdrawal: Withdrawal) -> None:
+    """Remember what became of ids that were retracted."""
+    connection.executemany(
+        "INSERT INTO ids VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET state = excluded.state",
+        [
+            (id_, day.toordinal(), digest, state)
+            for id_, (day, digest, state) in sorted(withdrawal.states.items())
+        ],
+    )
 
 
 def add_spend(connection: sqlite3.Connection, spend: dict[tuple[date, bytes], Addition]) -> None:
@@ -109,33 +128,28 @@ def add_spend(connection: sqlite3.Connection, spend: dict[tuple[date, bytes], Ad
         "WHERE micro + excluded.micro <= ?",
         rows,
     )
-    _check_written(cursor, len(rows))
+    if rows and cursor.rowcount != len(rows):
+        raise StoreError("an account was charged by someone else within our transaction")
 
 
-def _check_written(cursor: sqlite3.Cursor, expected: int) -> None:
-    """Refuse to commit if a condition in the SQL held back a row that was decided."""
-    if expected and cursor.rowcount != expected:
-        raise StoreError("a report was counted or charged by someone else within our transaction")
+def add_tallies(connection: sqlite3.Connection, rows: Iterable[TallyRow]) -> None:
+    """Add to the chunks that reports touch.
 
-
-def add_tally(
-    connection: sqlite3.Connection,
-    row: tuple[int, int, int],
-    reports: int,
-    counts: NDArray[np.int64],
-) -> None:
-    """Add to the chunks that a group of reports touches; chunk 0 also counts the reports."""
-    touched = {0, *(np.flatnonzero(counts) // CHUNK_CELLS).tolist()}
-    for chunk in sorted(touched):
-        part = counts[chunk * CHUNK_CELLS : (chunk + 1) * CHUNK_CELLS]
-        before = connection.execute(
-            "SELECT cells FROM tallies WHERE series = ? AND day = ? AND cohort = ? AND chunk = ?",
-            (*row, chunk),
-        ).fetchone()
-        if before is not None:
-            part = part + np.frombuffer(before[0], dtype=INT64)
-        connection.execute(
-            "INSERT INTO tallies VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE "
-            "SET reports = reports + excluded.reports, cells = excluded.cells",
-            (*row, chunk, 0 if chunk else reports, part.astype(INT64).tobytes()),
-        )
+    Raises StoreError where a retraction would leave less than nothing.
+    """
+    for row in rows:
+        for chunk, reports, part in row.chunks():
+            key = (row.series, row.day.toordinal(), row.cohort, chunk)
+            before = connection.execute(
+                "SELECT cells FROM tallies "
+                "WHERE series = ? AND day = ? AND cohort = ? AND chunk = ?",
+                key,
+            ).fetchone()
+            cells = part if before is None else part + np.frombuffer(before[0], dtype=INT64)
+            if cells.min() < 0:
+                raise StoreError("a tally has fewer reports than were to be taken back")
+            connection.execute(
+                "INSERT INTO tallies VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE "
+                "SET reports = reports + excluded.reports, cells = excluded.cells",
+                (*key, reports, cells.astype(INT64, copy=False).tobytes()),
+            )

@@ -5,30 +5,31 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import date
 from pathlib import Path
 
-import numpy as np
-
-from rumor_server.admission import Decision, HashedBatch, HashedReport, admit
-from rumor_server.digest import account_hash, id_hash, report_digest
+from rumor_server.admission import Decision, admit
+from rumor_server.digest import IdHash
 from rumor_server.errors import ChangedMeaning, DiskAlmostFull, StoreUnavailable
+from rumor_server.hashed import Hashing, days_of_batches, days_of_retractions
+from rumor_server.retraction import Receipt, Retractions, Withdrawal, replay, withdraw
 from rumor_server.sqlite_file import open_reader, open_writer
 from rumor_server.sqlite_rows import (
-    CHUNK_CELLS,
-    INT64,
+    Remembered,
     add_spend,
-    add_tally,
+    add_tallies,
     day_keys,
     insert_ids,
     known_ids,
+    known_states,
+    set_states,
     spent_so_far,
 )
-from rumor_server.store import Charge, Result, ScreenedBatch, ScreenedReport
-from rumor_server.tally import Tally
-from rumor_shared.mechanism import mechanism_module
+from rumor_server.store import Result, ScreenedBatch
+from rumor_server.tally import Tally, tally_of
+from rumor_server.tally_rows import TallyRow, add_chunk
 from rumor_shared.metric import Metric
 from rumor_shared.registry import Registry, parse_registry
 
@@ -44,7 +45,8 @@ class SqliteStore:
         self._busy_seconds = busy_seconds
         self._lock = threading.Lock()
         self._connection = open_writer(path, busy_seconds)
-        (self._id_key,) = self._connection.execute("SELECT id_key FROM collector").fetchone()
+        (id_key,) = self._connection.execute("SELECT id_key FROM collector").fetchone()
+        self._ids = IdHash(id_key)
         self._series: dict[tuple[str, int], int] = {}
 
     def adopt(self, registry: Registry) -> None:
@@ -73,18 +75,30 @@ class SqliteStore:
 
     def commit(self, batches: Sequence[ScreenedBatch]) -> list[list[Result]]:
         """Count what may be counted, in one transaction; see `Store.commit`."""
+        try:
+            return self._commit(batches, are_new=True)
+        except Remembered:
+            return self._commit(batches, are_new=False)
+
+    def retract(self, batches: Sequence[Retractions]) -> Withdrawal:
+        """Subtract what may be taken back, in one transaction; see `Store.retract`."""
         with self._transaction() as connection:
-            (closed,) = connection.execute("SELECT closed_through FROM collector").fetchone()
-            keys = day_keys(connection, batches, closed)
-            hashed = [self._hash(batch, keys.get(batch.day)) for batch in batches]
-            decision = admit(
-                hashed,
-                known_ids(connection, hashed),
-                spent_so_far(connection, hashed),
-                date.fromordinal(closed) if closed else date.min,
-            )
-            self._write(connection, decision)
-        return decision.results
+            closed = _closed_through(connection)
+            keys = day_keys(connection, days_of_retractions(batches), closed)
+            hashed = Hashing(self._ids, keys).retractions(batches)
+            ids = [id_ for batch in hashed for id_, _ in batch.hashes or ()]
+            withdrawal = withdraw(hashed, known_states(connection, ids))
+            self._withdraw(connection, withdrawal)
+        return withdrawal
+
+    def replay(self, receipts: Iterable[Receipt]) -> int:
+        """Do again what receipts prove; see `Store.replay`."""
+        receipts = list(receipts)
+        with self._transaction() as connection:
+            known = known_states(connection, [receipt.id for receipt in receipts])
+            withdrawal = replay(receipts, known, _closed_through(connection))
+            self._withdraw(connection, withdrawal)
+        return len(withdrawal.states)
 
     def close_days(self, through: date) -> date:
         """Close all days up to `through`; see `Store.close_days`."""
@@ -98,6 +112,10 @@ class SqliteStore:
             connection.execute("DELETE FROM spend WHERE day <= ?", (closed,))
             connection.execute("DELETE FROM day_keys WHERE day <= ?", (closed,))
         return date.fromordinal(closed)
+
+    def compact(self) -> int:
+        """Return 0: tallies are updated in place, by the one writer of the file."""
+        return 0
 
     def revisions(self, name: str) -> tuple[Metric, ...]:
         """Return every revision of a metric, the newest last; see `Store.revisions`."""
@@ -120,10 +138,7 @@ class SqliteStore:
                 (metric.name, metric.revision, first.toordinal(), last.toordinal()),
             )
             for cohort, chunk, reports, cells in rows:
-                total.reports[cohort] += reports
-                start = chunk * CHUNK_CELLS
-                counts = np.frombuffer(cells, dtype=INT64)
-                total.counts[cohort, start : start + len(counts)] += counts
+                add_chunk(total, cohort, chunk, reports, cells)
         return total
 
     def days(self, name: str) -> tuple[date, date] | None:
@@ -131,7 +146,7 @@ class SqliteStore:
         with self._reader() as connection:
             first, last = connection.execute(
                 "SELECT min(day), max(day) FROM tallies JOIN series USING (series) "
-                "WHERE metric = ?",
+                "WHERE metric = ? AND reports > 0",
                 (name,),
             ).fetchone()
         return None if first is None else (date.fromordinal(first), date.fromordinal(last))
@@ -145,6 +160,25 @@ class SqliteStore:
         """Close the file."""
         with self._lock:
             self._connection.close()
+
+    def _commit(self, batches: Sequence[ScreenedBatch], *, are_new: bool) -> list[list[Result]]:
+        """Count a group, on the assumption that nothing of it is known, which saves a look-up.
+
+        Raises Remembered, with nothing written, where that proves wrong.
+        """
+        with self._transaction() as connection:
+            closed = _closed_through(connection)
+            keys = day_keys(connection, days_of_batches(batches), closed)
+            hashed = Hashing(self._ids, keys).batches(batches)
+            ids = [id_ for batch in hashed for id_ in batch.ids]
+            known = {} if are_new else known_ids(connection, ids)
+            decision = admit(hashed, known, spent_so_far(connection, hashed), closed)
+            if are_new and known_ids(connection, decision.refused(hashed)):
+                raise Remembered("a report that was to be refused is remembered")
+            insert_ids(connection, decision)
+            add_spend(connection, decision.spend)
+            add_tallies(connection, self._counted(decision))
+        return decision.results
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -174,34 +208,26 @@ class SqliteStore:
             except sqlite3.Error as error:
                 raise StoreUnavailable(f"the database can't be read ({error})") from error
 
-    def _hash(self, batch: ScreenedBatch, key: bytes | None) -> HashedBatch:
-        reports = [
-            HashedReport(
-                report, id_hash(self._id_key, report.id), key and _digest(key, batch.day, report)
-            )
-            for report in batch.reports
-        ]
-        names = {
-            account.name
-            for report in batch.reports
-            if isinstance(report.outcome, Charge)
-            for account in report.outcome.accounts
-        }
-        accounts = {name: account_hash(key, batch.pseudonym, name) for name in names} if key else {}
-        return HashedBatch(batch.day, reports, accounts)
-
-    def _write(self, connection: sqlite3.Connection, decision: Decision) -> None:
-        insert_ids(connection, decision)
-        add_spend(connection, decision.spend)
+    def _counted(self, decision: Decision) -> Iterator[TallyRow]:
         for (name, day, cohort), payloads in decision.payloads.items():
             metric = decision.metrics[name]
-            module = mechanism_module("rumor_server", metric.mechanism.name)
-            counts = module.tally(metric.mechanism, payloads)
-            row = (self._series[name, metric.revision], day.toordinal(), cohort)
-            add_tally(connection, row, len(payloads), counts)
+            series = self._series[name, metric.revision]
+            yield TallyRow(series, day, cohort, len(payloads), tally_of(metric, payloads))
+
+    def _withdraw(self, connection: sqlite3.Connection, withdrawal: Withdrawal) -> None:
+        set_states(connection, withdrawal)
+        rows = []
+        for (name, revision, day, cohort), payloads in withdrawal.payloads.items():
+            series, body = connection.execute(
+                "SELECT series, body FROM series JOIN registries ON registry = sha256 "
+                "WHERE metric = ? AND revision = ?",
+                (name, revision),
+            ).fetchone()
+            counts = tally_of(parse_registry(body).metric(name), payloads)
+            rows.append(TallyRow(series, day, cohort, -len(payloads), -counts))
+        add_tallies(connection, rows)
 
 
-def _digest(key: bytes, day: date, report: ScreenedReport) -> bytes:
-    return report_digest(
-        key, report.id, report.metric, report.revision, day, report.cohort, report.payload
-    )
+def _closed_through(connection: sqlite3.Connection) -> date:
+    (closed,) = connection.execute("SELECT closed_through FROM collector").fetchone()
+    return date.fromordinal(closed) if closed else date.min

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Protocol
 
+from rumor_server.batch import Report
+from rumor_server.retraction import Receipt, Retractions, Withdrawal
 from rumor_server.tally import Tally
 from rumor_shared.metric import Metric
 from rumor_shared.registry import Registry
@@ -30,51 +32,47 @@ class Account:
     cap: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Charge:
-    """What a report is charged: `cost` of its number today, on each of `accounts`.
+    """What reports of a metric are charged on each of `accounts`.
 
-    The first account is the one whose reports are numbered, from 1.
+    `spent` returns what a day's first so many reports cost together; each next one what is added.
+    The first account is the one whose reports are numbered, and no other metric's is.
     """
 
     metric: Metric
     accounts: tuple[Account, ...]
-    cost: Callable[[int], int]
-
-
-@dataclass(frozen=True, slots=True)
-class ScreenedReport:
-    """A report as it arrived, with what can be said of it without the database.
-
-    `outcome` is what the report hears unless its id is known; or else what it will be charged.
-    """
-
-    id: bytes
-    metric: str
-    revision: int
-    cohort: int
-    payload: bytes
-    outcome: Result | Charge
+    spent: Callable[[int], int]
 
 
 @dataclass(frozen=True, slots=True)
 class ScreenedBatch:
-    """The reports of one pseudonym and day, on their way to the store."""
+    """The reports of one pseudonym and day, with what can be said of each without the database.
+
+    `outcomes` are what the reports hear unless their ids are known; or else what they are charged.
+    """
 
     day: date
     pseudonym: bytes
-    reports: Sequence[ScreenedReport]
+    reports: Sequence[Report]
+    outcomes: Sequence[Result | Charge]
 
     @property
     def weight(self) -> int:
         """What the batch takes of a queue: one for each report, and one for each KiB of payload."""
-        return sum(1 + (len(report.payload) >> 10) for report in self.reports)
+        return len(self.reports) + (sum(len(report.payload) for report in self.reports) >> 10)
+
+    @property
+    def charges(self) -> list[Charge]:
+        """The different charges among the outcomes."""
+        different = {id(one): one for one in self.outcomes}
+        return [one for one in different.values() if isinstance(one, Charge)]
 
 
 class Store(Protocol):
     """Durable tallies, remembered ids and spent budgets.
 
-    `commit`, `close_days` and `adopt` are called by one thread at a time; everything else by any.
+    What writes is called by one thread at a time; everything else by any.
     All raise StoreError, and StoreUnavailable where sending the same again is safe and may help.
     """
 
@@ -91,11 +89,26 @@ class Store(Protocol):
         whatever else writes at the same time.
         """
 
+    def retract(self, batches: Sequence[Retractions]) -> Withdrawal:
+        """Subtract what may be taken back, in one transaction, once, and return what was decided.
+
+        It returns after the commit is durable. The receipts are the caller's to keep.
+        """
+
+    def replay(self, receipts: Iterable[Receipt]) -> int:
+        """Do again what receipts prove and the database lacks; return how many that were.
+
+        For a database that was restored, before it takes reports. Doing it twice changes nothing.
+        """
+
     def close_days(self, through: date) -> date:
         """Close all days up to `through`: forget their ids, spend and keys, refuse their reports.
 
         Returns the last closed day, which never moves back.
         """
+
+    def compact(self) -> int:
+        """Fold what commits appended into tallies, where they append; return how many rows."""
 
     def revisions(self, name: str) -> tuple[Metric, ...]:
         """Return every revision of a metric that a registry ever declared, the newest last."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor_shared.mechanism import Mechanism
+from rumor_shared.mechanism import Mechanism, mechanism_module
+from rumor_shared.metric import Metric
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,3 +43,10 @@ class Tally:
                 f"tallies of shapes {self.counts.shape} and {other.counts.shape} do not add"
             )
         return Tally(self.reports + other.reports, self.counts + other.counts)
+
+
+def tally_of(metric: Metric, payloads: Sequence[bytes]) -> NDArray[np.int64]:
+    """Return int64 (cells,): the sum of the increments of one cohort's checked payloads."""
+    module = mechanism_module("rumor_server", metric.mechanism.name)
+    counts: NDArray[np.int64] = module.tally(metric.mechanism, payloads)
+    return counts

@@ -79,9 +79,12 @@ class Writer:
         results: list[Result] = await self._enqueue(batch, batch.weight)
         return results
 
-    async def call(self, work: Callable[[Store], Any]) -> Any:
-        """Return what `work` returns for the store, on the writer's thread, between two groups."""
-        return await self._enqueue(work, 0)
+    async def call(self, work: Callable[[Store], Any], weight: int = 0) -> Any:
+        """Return what `work` returns for the store, on the writer's thread, between two groups.
+
+        Raises Overloaded if too much waits to take `weight` more, and what `work` raises.
+        """
+        return await self._enqueue(work, weight)
 
     def close(self, seconds: float) -> bool:
         """Write what waits, then stop. Returns whether that took no more than `seconds`."""

@@ -46,7 +46,7 @@ def test_links_are_found() -> None:
     """The search for links sees those of README, pictures included."""
     found = links(HOUSE / "README.md")
     assert "docs/index.md" in found
-    assert "docs/pictures/many-reports.svg" in found
+    assert "docs/pictures/dashboard.png" in found
 
 
 def test_every_page_is_in_the_table_of_contents() -> None:

@@ -10,7 +10,6 @@ from tests.server.collecting import TODAY, days_ago, registry
 from rumor_server.admission import (
     Charges,
     HashedBatch,
-    HashedReport,
     Spent,
     admit,
     screen_batch,
@@ -36,12 +35,11 @@ def screened(device: int, id_: int, payload: int, day: date) -> ScreenedBatch:
 
 def hashed(batch: ScreenedBatch) -> HashedBatch:
     """The batch with transparent hashes, so that the model can read them."""
-    reports = [
-        HashedReport(one, one.id, one.id + one.payload + batch.day.isoformat().encode())
-        for one in batch.reports
-    ]
-    accounts = {name: batch.pseudonym + name.encode() for name in ("family theme", "total")}
-    return HashedBatch(batch.day, reports, accounts)
+    ids = [one.id for one in batch.reports]
+    digests = [one.id + one.payload + batch.day.isoformat().encode() for one in batch.reports]
+    names = {account.name for charge in batch.charges for account in charge.accounts}
+    accounts = {name: batch.pseudonym + name.encode() for name in names}
+    return HashedBatch(batch, ids, digests, accounts)
 
 
 @given(st.lists(SENT, max_size=80), st.lists(st.integers(1, 8), max_size=80))
@@ -87,3 +85,38 @@ def test_leaves_what_it_was_given() -> None:
     assert decision.ids
     assert not known
     assert not spent
+
+
+ONE = st.tuples(st.integers(0, 40), st.sampled_from(["theme", "page", "old"]), st.integers(0, 2))
+
+
+@given(st.lists(st.tuples(st.integers(0, 1), st.lists(ONE, max_size=14)), max_size=6))
+def test_decides_a_batch_as_its_reports_alone(
+    batches: list[tuple[int, list[tuple[int, str, int]]]],
+) -> None:
+    """However a batch is decided, at once or one by one, each report hears what it would alone."""
+    sizes = {"theme": 1, "page": 2, "old": 1}
+    revisions = {"theme": 1, "page": 3, "old": 1}
+
+    def sent(device: int, reports: list[tuple[int, str, int]]) -> HashedBatch:
+        made = [
+            Report(
+                bytes([id_] * 16), metric, revisions[metric], 0, bytes([payload] * sizes[metric])
+            )
+            for id_, metric, payload in reports
+        ]
+        batch = Batch("test/1", TODAY.isoformat(), bytes([device] * 16), made)
+        screened = screen_batch(batch, CHARGES, TODAY, REGISTRY.max_age_days)
+        return hashed(screened)
+
+    known = {bytes([7] * 16): b"another"}
+    together = admit([sent(*one) for one in batches], known, {}, date.min)
+    alone = admit(
+        [sent(device, [one]) for device, many in batches for one in many], known, {}, date.min
+    )
+    assert [one for many in together.results for one in many] == [one for (one,) in alone.results]
+    assert together.ids == alone.ids
+    assert together.payloads == alone.payloads
+    assert {key: one for key, one in together.spend.items() if one.reports} == {
+        key: one for key, one in alone.spend.items() if one.reports
+    }

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from rumor_server.commands import settings
 from rumor_server.errors import SettingsError
-from rumor_server.settings import PREFIX, Settings, load_settings, table
+from rumor_server.settings import PREFIX, Settings, load_settings, shown, table
+from rumor_server.settings_page import settings_page
 
 
 def test_has_a_meaning_for_every_setting() -> None:
@@ -15,6 +17,33 @@ def test_has_a_meaning_for_every_setting() -> None:
     for kind, about in table().values():
         assert kind in {Path, str, int, float}
         assert about.meaning
+
+
+def test_documents_every_setting() -> None:
+    """The page of settings is the one that the table makes: `rumor settings --markdown`."""
+    page = Path(__file__).parents[2] / "docs" / "settings.md"
+    assert page.read_text("utf-8") == settings_page()
+
+
+def test_prints_every_setting(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """`rumor settings` prints each one, for people and as JSON, and never the database."""
+    file = tmp_path / "settings.toml"
+    file.write_text('port = 81\ndatabase_url = "postgresql://u:SECRET123@db/rumor"\n', "utf-8")
+    for words in ([], ["--json"], ["--markdown"]):
+        assert settings.main([*words, "--settings", str(file)]) == 0
+        printed = capsys.readouterr().out
+        assert "SECRET123" not in printed
+        for one in fields(Settings):
+            assert one.name in printed
+            assert PREFIX + one.name.upper() in printed
+    assert settings.main(["--settings", str(tmp_path / "none.toml")]) == 1
+
+
+def test_hides_what_is_secret() -> None:
+    """A secret's value is hidden, whether it is set is not."""
+    values = {one.name: one.value for one in shown(Settings(database_url="postgresql://x", port=1))}
+    assert (values["database_url"], values["port"]) == ("(hidden)", "1")
+    assert {one.name: one.value for one in shown(Settings())}["database_url"] == ""
 
 
 def test_prefers_option_then_environment_then_file(tmp_path: Path) -> None:
@@ -31,7 +60,9 @@ def test_prefers_option_then_environment_then_file(tmp_path: Path) -> None:
 def test_reads_every_setting_from_the_environment(name: str) -> None:
     """The variable of a setting is RUMOR_ and its name in capitals."""
     kind, about = table()[name]
-    text = "debug" if about.high is None else str(int(about.high))
+    text = (
+        about.choices[-1] if about.choices else "x" if about.high is None else f"{about.high:.0f}"
+    )
     assert getattr(load_settings({}, {PREFIX + name.upper(): text}), name) == kind(text)
 
 
@@ -45,6 +76,7 @@ def test_reads_every_setting_from_the_environment(name: str) -> None:
         ('port = "80"', "port"),
         ("busy_seconds = nan", "busy_seconds"),
         ('log_level = "loud"', "log_level"),
+        ('ingest_access = "closed"', "ingest_access"),
         ("database = 1", "database"),
         ('database = ""', "database"),
         ("prot = 80", "prot"),

@@ -1,30 +1,27 @@
-"""The store on a SQLite file: exact, durable, and forgetful when a day closes."""
+"""The store on a SQLite file: what every store does, and what only a file can meet."""
 
 import sqlite3
 import stat
 import threading
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from tests.server.collecting import REGISTRY, TODAY, batch, compact, days_ago, registry, report
-
-from rumor_server.admission import Charges, screen_batch
-from rumor_server.batch import decode_batch
-from rumor_server.errors import (
-    ChangedMeaning,
-    DiskAlmostFull,
-    StoreError,
-    StoreUnavailable,
-    UnknownSchema,
+from tests.server.collecting import TODAY, batch, days_ago, registry, report
+from tests.server.store_contract import (
+    Count,
+    OpenStore,
+    Remember,
+    StoreContract,
+    screened,
+    sqlite_remember,
 )
+
+from rumor_server.errors import DiskAlmostFull, StoreError, StoreUnavailable, UnknownSchema
 from rumor_server.sqlite_store import SqliteStore
-from rumor_server.store import ScreenedBatch
-from rumor_shared.wire import JSON, Reason, Verdict
+from rumor_shared.wire import Verdict
 
 
 @pytest.fixture
@@ -41,79 +38,29 @@ def store(database: Path) -> Iterator[SqliteStore]:
         yield opened
 
 
-def screened(document: dict[str, Any], today: date = TODAY) -> ScreenedBatch:
-    """A batch as screening passes it to the store."""
-    declared = registry()
-    decoded = decode_batch(compact(document), JSON)
-    return screen_batch(decoded, Charges(declared), today, declared.max_age_days)
+class TestSqliteStore(StoreContract):
+    """What every store does, done by SQLite."""
 
+    @pytest.fixture
+    def open_store(self, tmp_path: Path) -> OpenStore:
+        """Open the one file of a test, as another process would."""
+        return lambda: SqliteStore(tmp_path / "contract.sqlite3", busy_seconds=30)
 
-def count(database: Path, table: str) -> int:
-    """How many rows a table has."""
-    with closing(sqlite3.connect(database)) as connection:
-        (rows,) = connection.execute(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608
-    return int(rows)
+    @pytest.fixture
+    def count(self, tmp_path: Path) -> Count:
+        """Count the rows of a table of that file."""
 
+        def rows(table: str) -> int:
+            with closing(sqlite3.connect(tmp_path / "contract.sqlite3")) as connection:
+                (counted,) = connection.execute(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608
+            return int(counted)
 
-def test_commits_a_group_in_order(store: SqliteStore) -> None:
-    """Batches of one group are decided as if each came alone, duplicates among them too."""
-    sent = batch(report())
-    more = batch(*[report() for _ in range(12)])
-    first, again, rest = store.commit([screened(sent), screened(sent), screened(more)])
-    assert [one.verdict for one in first + again] == [Verdict.ACCEPTED, Verdict.DUPLICATE]
-    assert [one.reason for one in rest] == [None] * 10 + [Reason.BUDGET_EXCEEDED] * 2
+        return rows
 
-
-def test_keeps_tallies_larger_than_a_chunk(tmp_path: Path) -> None:
-    """Cells of every chunk are counted, the last and shorter one too, and reports once."""
-    values = [f"v{number}" for number in range(600)]
-    text = f"""
-    [metrics.wide]
-    revision = 1
-    mechanism = "krr"
-    epsilon = 1.0
-    daily_epsilon = 100.0
-    values = {values}
-    owner = "test@example.org"
-    purpose = "to test"
-    expires = 2026-12-31
-    """
-    declared = registry(text.replace("'", '"'))
-    with closing(SqliteStore(tmp_path / "wide.sqlite3")) as store:
-        store.adopt(declared)
-        for value in (0, 255, 256, 511, 512, 599, 599):
-            document = batch(report("wide", value.to_bytes(2, "little")))
-            decoded = decode_batch(compact(document), JSON)
-            store.commit([screen_batch(decoded, Charges(declared), TODAY, 7)])
-        tally = store.tally(declared.metric("wide"), TODAY, TODAY)
-    expected = np.bincount([0, 255, 256, 511, 512, 599, 599], minlength=600)
-    assert tally.n == 7
-    assert np.array_equal(tally.counts[0], expected)
-
-
-def test_forgets_a_day_when_it_closes(store: SqliteStore, database: Path) -> None:
-    """Closing a day deletes its ids, spend and keys; tallies stay, reports come too late."""
-    old = screened(batch(report(), day=days_ago(3)))
-    new = screened(batch(report(), day=days_ago(2)))
-    store.commit([old, new])
-    assert store.close_days(days_ago(3)) == days_ago(3)
-    assert [count(database, table) for table in ("ids", "spend", "day_keys")] == [1, 2, 1]
-    ((late,), (known,)) = store.commit([old, new])
-    assert late.reason == Reason.TOO_LATE
-    assert known.verdict == Verdict.DUPLICATE
-    assert store.tally(registry().metric("theme"), date.min, date.max).n == 2
-    assert count(database, "day_keys") == 1
-
-
-def test_never_opens_a_closed_day_again(store: SqliteStore, database: Path) -> None:
-    """Whatever the clock does, the last closed day does not move back, nor over a restart."""
-    assert store.close_days(days_ago(1)) == days_ago(1)
-    assert store.close_days(days_ago(30)) == days_ago(1)
-    with closing(SqliteStore(database)) as again:
-        again.adopt(registry())
-        assert again.close_days(days_ago(30)) == days_ago(1)
-        ((late,),) = again.commit([screened(batch(report(), day=days_ago(1)))])
-    assert late.reason == Reason.TOO_LATE
+    @pytest.fixture
+    def remember(self, tmp_path: Path) -> Remember:
+        """Copy that file as it is, and back."""
+        return sqlite_remember(tmp_path / "contract.sqlite3")
 
 
 def test_erases_what_it_deletes(store: SqliteStore, database: Path) -> None:
@@ -127,50 +74,6 @@ def test_erases_what_it_deletes(store: SqliteStore, database: Path) -> None:
     with closing(sqlite3.connect(database)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     assert key not in database.read_bytes()
-
-
-def test_refuses_a_changed_meaning(store: SqliteStore) -> None:
-    """CF-01: a metric whose noise changed needs another revision; the error names it."""
-    changed = registry(REGISTRY.replace("epsilon = 1.0\ndaily", "epsilon = 2.0\ndaily"))
-    with pytest.raises(ChangedMeaning, match=r"metrics\.theme\.revision") as caught:
-        store.adopt(changed)
-    assert (caught.value.metric, caught.value.revision) == ("theme", 1)
-    reworded = registry(REGISTRY.replace('purpose = "to test"', 'purpose = "to test more"'))
-    store.adopt(reworded)
-
-
-def test_remembers_what_every_revision_meant(store: SqliteStore) -> None:
-    """Revisions of former registries are explained from the registries that declared them."""
-    text = REGISTRY.replace("epsilon = 1.0\ndaily", "epsilon = 2.0\ndaily")
-    text = text.replace('revision = 1\nmechanism = "krr"', 'revision = 2\nmechanism = "krr"')
-    store.adopt(registry(text))
-    found = store.revisions("theme")
-    assert [one.revision for one in found] == [1, 2]
-    assert [one.mechanism.epsilon_report for one in found] == [1_000_000, 2_000_000]
-    assert store.revisions("unknown") == ()
-
-
-def test_is_exact_with_two_writers_on_one_file(store: SqliteStore, database: Path) -> None:
-    """Two stores on one file, as two processes hold it, share ids and budgets exactly."""
-    pseudonym = bytes(16)
-    documents = [batch(report(), pseudonym=pseudonym) for _ in range(25)]
-    accepted: list[bool] = []
-    patient = [SqliteStore(database, busy_seconds=30) for _ in range(2)]
-    with closing(patient[0]), closing(patient[1]):
-        for one in patient:
-            one.adopt(registry())
-
-        def send(number: int) -> None:
-            ((result,),) = patient[number % 2].commit([screened(documents[number])])
-            accepted.append(result.verdict is Verdict.ACCEPTED)
-
-        threads = [threading.Thread(target=send, args=(number,)) for number in range(25)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    assert (sum(accepted), len(accepted)) == (10, 25)
-    assert store.tally(registry().metric("theme"), TODAY, TODAY).n == 10
 
 
 def test_waits_for_the_lock_instead_of_failing_at_once(store: SqliteStore, database: Path) -> None:
@@ -187,33 +90,6 @@ def test_waits_for_the_lock_instead_of_failing_at_once(store: SqliteStore, datab
             store.commit([screened(batch(report()))])
         other.execute("ROLLBACK")
     assert store.commit([screened(batch(report()))])[0][0].verdict is Verdict.ACCEPTED
-
-
-def test_reads_while_it_writes(store: SqliteStore) -> None:
-    """DB-01: 4 threads of reading and 4 of writing meet no lock."""
-    faults: list[BaseException] = []
-
-    def write() -> None:
-        for _ in range(50):
-            store.commit([screened(batch(report()))])
-
-    def read() -> None:
-        for _ in range(50):
-            store.tally(registry().metric("theme"), TODAY, TODAY)
-
-    def watched(work: Any) -> None:
-        try:
-            work()
-        except StoreError as error:
-            faults.append(error)
-
-    threads = [threading.Thread(target=watched, args=(work,)) for work in [write, read] * 4]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not faults
-    assert store.tally(registry().metric("theme"), TODAY, TODAY).n == 200
 
 
 class Faulty:
@@ -303,11 +179,3 @@ def test_says_why_a_file_cannot_be_opened(tmp_path: Path) -> None:
     """A folder that does not exist is a clear error."""
     with pytest.raises(StoreError, match="can't be opened"):
         SqliteStore(tmp_path / "nowhere" / "rumor.sqlite3")
-
-
-def test_shows_only_days_that_have_reports(store: SqliteStore) -> None:
-    """The first and last day of a metric are those with a counted report."""
-    assert store.days("theme") is None
-    store.commit([screened(batch(report(), day=TODAY - timedelta(days=one))) for one in (5, 2)])
-    assert store.days("theme") == (days_ago(5), days_ago(2))
-    assert store.days("page") is None

@@ -9,8 +9,9 @@ from typing import Any, cast
 
 import pytest
 
+from rumor_server.batch import Report
 from rumor_server.errors import DiskAlmostFull, Overloaded, StoreError, StoreUnavailable
-from rumor_server.store import Result, ScreenedBatch, ScreenedReport, Store
+from rumor_server.store import Result, ScreenedBatch, Store
 from rumor_server.writer import Writer
 from rumor_shared.wire import Verdict
 
@@ -20,8 +21,8 @@ RETRY = Result(Verdict.RETRY)
 
 def screened(reports: int = 1, id_: bytes = b"") -> ScreenedBatch:
     """A batch of so many reports, already decided."""
-    one = ScreenedReport(id_, "m", 1, 0, b"", RETRY)
-    return ScreenedBatch(date(2026, 11, 30), b"", [one] * reports)
+    one = Report(id_, "m", 1, 0, b"")
+    return ScreenedBatch(date(2026, 11, 30), b"", [one] * reports, [RETRY] * reports)
 
 
 class Gate:
@@ -102,8 +103,8 @@ def test_refuses_more_than_the_queue_holds() -> None:
 
 def test_weighs_what_waits() -> None:
     """Large payloads fill the queue sooner: the bound is one of memory."""
-    one = ScreenedReport(b"", "m", 1, 0, bytes(65_536), RETRY)
-    assert ScreenedBatch(date(2026, 11, 30), b"", [one] * 2).weight == 130
+    one = Report(b"", "m", 1, 0, bytes(65_536))
+    assert ScreenedBatch(date(2026, 11, 30), b"", [one] * 2, [RETRY] * 2).weight == 130
     assert screened(500).weight == 500
 
 

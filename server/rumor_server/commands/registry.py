@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 import rumor_shared.mechanisms
-from rumor_server.app import system_day
+from rumor_server.clock import system_day
 from rumor_server.commands.typer_main import fail, run
 from rumor_shared.epsilon import format_micro
 from rumor_shared.errors import RegistryError

@@ -2,55 +2,29 @@
 
 from __future__ import annotations
 
-import logging
-import signal
-import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
+import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
-import uvicorn
 
-from rumor_server.app import create_app, system_day
 from rumor_server.commands.typer_main import EXIT_WRONG, fail, run
-from rumor_server.settings import Settings, load_settings
-from rumor_server.sqlite_store import SqliteStore
+from rumor_server.settings import load_settings
 from rumor_shared.errors import RumorError
-from rumor_shared.registry import load_registry
 
-STOP = (signal.SIGINT, signal.SIGTERM)
+# Several threads of linear algebra spin while they wait for each other: a decode took 46.9 s with
+# two threads on a busy machine of two cores, and 4.6 s with one.
+ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
-log = logging.getLogger(__name__)
-
-
-class _Server(uvicorn.Server):
-    """uvicorn, which says where it listens once it does, and ends as it was asked to: with 0."""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        # uvicorn's own raises the signal again after a clean stop, which then looks like a crash.
-        before = {one: signal.signal(one, self.handle_exit) for one in STOP}
-        try:
-            yield
-        finally:
-            for one, handler in before.items():
-                signal.signal(one, handler)
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        if self.started and sockets:
-            host, port = sockets[0].getsockname()[:2]
-            shown = f"[{host}]" if ":" in host else host
-            print(f"Rumor collects at http://{shown}:{port}", flush=True)
 
 
 @app.command()
 def serve(
     registry: Annotated[Path | None, typer.Option(help="The registry file.")] = None,
-    database: Annotated[Path | None, typer.Option(help="The SQLite file; made if absent.")] = None,
+    database: Annotated[
+        str | None, typer.Option(help="The SQLite file, made if absent; or postgresql://...")
+    ] = None,
     host: Annotated[str | None, typer.Option(help="The address to listen on.")] = None,
     port: Annotated[int | None, typer.Option(help="The port; 0 takes a free one.")] = None,
     log_level: Annotated[str | None, typer.Option(help="critical to debug.")] = None,
@@ -60,7 +34,8 @@ def serve(
 ) -> None:
     """Take in reports and answer with estimates, until SIGTERM or Ctrl-C.
 
-    What is not given comes from the environment (RUMOR_REGISTRY, ...), then the settings file.
+    What is not given comes from the environment (RUMOR_REGISTRY, ...), then the settings file; see
+    `rumor settings`.
     """
     options = {
         "registry": registry,
@@ -69,39 +44,16 @@ def serve(
         "port": port,
         "log_level": log_level,
     }
+    for name in ONE_THREAD:
+        os.environ.setdefault(name, "1")
+    # After that, because numpy reads it once, as it is imported.
+    from rumor_server import serving
+
     try:
-        settings = load_settings(options, file=settings_file)
-        _serve(settings)
+        started = serving.run(load_settings(options, file=settings_file))
     except (RumorError, OSError) as error:
         raise fail("serve", str(error)) from None
-
-
-def _serve(settings: Settings) -> None:
-    # Standard error, for whatever collects a service's output; no address and no payload is in any
-    # record.
-    logging.basicConfig(
-        level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s"
-    )
-    registry = load_registry(settings.registry)
-    for problem in (*registry.expired(system_day()), *registry.warnings()):
-        log.warning("%s", problem)
-    store = SqliteStore(settings.database, busy_seconds=settings.busy_seconds)
-    config = uvicorn.Config(
-        create_app(registry, store, settings),
-        host=settings.host,
-        port=settings.port,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        ws="none",
-        lifespan="on",
-        timeout_graceful_shutdown=max(1, round(settings.drain_seconds)),
-    )
-    server = _Server(config)
-    with config.bind_socket() as listening:
-        server.run(sockets=[listening])
-    if not server.started:
+    if not started:
         raise typer.Exit(EXIT_WRONG)
 
 

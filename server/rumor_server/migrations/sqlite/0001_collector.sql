@@ -1,4 +1,4 @@
--- Version 1 of the database. Days are proleptic Gregorian ordinals (Python's date.toordinal).
+-- Days are proleptic Gregorian ordinals (Python's date.toordinal).
 -- No table holds a time, an address, a pseudonym or a payload.
 
 -- One row: the key of report ids, and the last closed day, which never moves back.
@@ -56,4 +56,12 @@ CREATE TABLE tallies (
     reports INTEGER NOT NULL,
     cells   BLOB    NOT NULL,
     PRIMARY KEY (series, day, cohort, chunk)
+) STRICT, WITHOUT ROWID;
+
+-- Which other collectors' reports a series counts on a day: tallies are merged once.
+CREATE TABLE merged (
+    series INTEGER NOT NULL REFERENCES series (series),
+    day    INTEGER NOT NULL,
+    source BLOB    NOT NULL,
+    PRIMARY KEY (series, day, source)
 ) STRICT, WITHOUT ROWID;

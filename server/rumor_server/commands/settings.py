@@ -1,0 +1,49 @@
+"""`rumor settings`: print every setting, its value here, its default and what it means."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rumor_server.commands.typer_main import fail, run
+from rumor_server.errors import SettingsError
+from rumor_server.settings import load_settings, shown
+from rumor_server.settings_page import settings_page
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command()
+def settings(
+    settings_file: Annotated[
+        Path | None, typer.Option("--settings", help="A TOML file of settings.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print the page of the documentation.")
+    ] = False,
+) -> None:
+    """Print the settings that `rumor serve` would run with; a secret is not shown."""
+    if as_markdown:
+        print(settings_page(), end="")
+        return
+    try:
+        found = shown(load_settings({}, file=settings_file))
+    except (SettingsError, OSError) as error:
+        raise fail("settings", str(error)) from None
+    if as_json:
+        print(json.dumps({one.name: one._asdict() for one in found}, indent=2))
+        return
+    width = max(len(one.name) for one in found)
+    for one in found:
+        changed = "" if one.value == one.default else f"  (default {one.default or 'none'})"
+        print(f"{one.name:{width}}  {one.value or '-'}{changed}")
+        print(f"{'':{width}}  {one.meaning}; {one.variable}")
+
+
+def main(argv: list[str]) -> int:
+    """Run the command with the words after its name."""
+    return run(app, argv, "settings")

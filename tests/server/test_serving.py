@@ -1,0 +1,187 @@
+"""`rumor serve` as a process: slow sockets are cut, one thread of algebra, logs that are JSON."""
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.server.collecting import REGISTRY, batch, compact, report
+from tests.system.serving import Serving
+
+from rumor_server.clock import system_day
+from rumor_server.control import Control
+from rumor_server.keys import Scope, create_key
+from rumor_server.settings import Settings
+from rumor_server.sqlite_store import SqliteStore
+
+LASTING = REGISTRY.replace("2026-12-31", "2999-12-31")
+SLOW = 200
+# What 200 half-sent requests may cost in memory (SV-03).
+MEMORY_KIB = 50 * 1024
+
+
+@pytest.fixture
+def serving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serving]:
+    """A collector that gives headers two seconds."""
+    monkeypatch.setenv("RUMOR_HEADER_SECONDS", "2")
+    started = Serving(tmp_path, LASTING)
+    started.start()
+    yield started
+    started.kill()
+
+
+def resident_kib(serving: Serving) -> int:
+    """The memory that the collector's process holds."""
+    assert serving.process is not None
+    status = Path(f"/proc/{serving.process.pid}/status")
+    if not status.exists():
+        pytest.skip("the memory of a process is read from /proc")
+    (line,) = [one for one in status.read_text().splitlines() if one.startswith("VmRSS")]
+    return int(line.split()[1])
+
+
+def test_cuts_slow_headers(serving: Serving) -> None:
+    """SV-03: of 200 sockets with a byte a second, all are cut, others are answered in a second."""
+    before = resident_kib(serving)
+    slow = [socket.create_connection(("127.0.0.1", serving.port)) for _ in range(SLOW)]
+    try:
+        head = iter(b"GET /healthz HTTP/1.1\r\n")
+        for _ in range(4):
+            byte = bytes([next(head)])
+            for one in slow:
+                try:
+                    one.sendall(byte)
+                except OSError:
+                    continue
+            started = time.monotonic()
+            assert serving.request("GET", "/healthz").status == 200
+            assert time.monotonic() - started < 1
+            time.sleep(1)
+        assert resident_kib(serving) - before < MEMORY_KIB
+        assert sum(is_cut(one) for one in slow) == SLOW
+    finally:
+        for one in slow:
+            one.close()
+
+
+def is_cut(one: socket.socket) -> bool:
+    """Whether the other side has closed or reset a connection."""
+    one.settimeout(2)
+    try:
+        return one.recv(1) == b""
+    except ConnectionError:
+        return True
+    except TimeoutError:
+        return False
+
+
+def test_cuts_a_later_request_too(serving: Serving) -> None:
+    """A connection that was answered once gets no longer for its next headers."""
+    with socket.create_connection(("127.0.0.1", serving.port)) as one:
+        one.settimeout(10)
+        for _ in range(2):
+            one.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+            answer = b""
+            while not answer.endswith(b'"ok"}'):
+                answer += one.recv(4096)
+            assert answer.startswith(b"HTTP/1.1 200")
+        one.sendall(b"G")
+        started = time.monotonic()
+        assert is_cut(one) or one.recv(1) == b""
+        assert time.monotonic() - started < 5
+
+
+def test_does_not_cut_a_slow_body(serving: Serving) -> None:
+    """Once the headers are in, the body has its own, longer time."""
+    with socket.create_connection(("127.0.0.1", serving.port)) as one:
+        one.settimeout(10)
+        head = b"POST /v1/reports HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        one.sendall(head + b"Content-Length: 2\r\n\r\n{")
+        time.sleep(3)
+        one.sendall(b"}")
+        assert one.recv(4096).startswith(b"HTTP/1.1 400")
+
+
+def test_logs_one_object_a_line(serving: Serving) -> None:
+    """Every line of the log is a JSON object, but for the one that tells where it listens."""
+    serving.request("GET", "/nowhere")
+    assert serving.stop() == 0
+    lines = serving.log.read_text("utf-8").splitlines()
+    objects = [json.loads(line) for line in lines if not line.startswith("Rumor collects at ")]
+    assert len(objects) >= len(lines) - 1 > 0
+    assert all({"time", "level", "logger", "message"} <= set(one) for one in objects)
+
+
+def test_logs_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At debug no log holds a key, neither a right nor a wrong one."""
+    monkeypatch.setenv("RUMOR_INGEST_ACCESS", "key")
+    monkeypatch.setenv("RUMOR_LOG_LEVEL", "debug")
+    serving = Serving(tmp_path, LASTING)
+    with closing(SqliteStore(serving.database)):
+        control = Control(Settings(database=serving.database))
+        key = create_key(control, "app", Scope.INGEST, system_day())
+        control.close()
+    serving.start()
+    try:
+        connection = http.client.HTTPConnection("127.0.0.1", serving.port, timeout=30)
+        body = compact(batch(report(), day=system_day()))
+        for given, status in ((key, 200), (key[:-1] + "_wrong", 401)):
+            headers = {"Content-Type": "application/json", "Authorization": f"Bearer {given}"}
+            connection.request("POST", "/v1/reports", body, headers)
+            answer = connection.getresponse()
+            assert answer.status == status, answer.read()
+            answer.read()
+        connection.close()
+        assert serving.stop() == 0
+        assert key[-43:-3] not in serving.log.read_text("utf-8")
+    finally:
+        serving.kill()
+
+
+def test_ends_with_0_when_told_to(serving: Serving) -> None:
+    """Told to end, by SIGTERM or Ctrl-C, it drains and exits 0, as what supervises it expects."""
+    assert serving.stop() == 0
+    serving.start()
+    assert serving.process is not None
+    serving.process.send_signal(signal.SIGINT)
+    assert serving.process.wait(30) == 0
+
+
+def test_runs_algebra_on_one_thread() -> None:
+    """Before numpy is imported, each library of linear algebra is told to use one thread."""
+    script = """
+import os, sys
+from rumor_server.commands import serve
+assert "numpy" not in sys.modules
+serve.main(["--registry", "no-such-file.toml"])
+assert "numpy" in sys.modules
+print(*(os.environ[name] for name in serve.ONE_THREAD))
+"""
+    bare = {k: v for k, v in os.environ.items() if not k.endswith("_NUM_THREADS")}
+    words = [sys.executable, "-c", script]
+    done = subprocess.run(words, env=bare, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["1", "1", "1"]
+    chosen = subprocess.run(
+        words, env=bare | {"OMP_NUM_THREADS": "2"}, capture_output=True, text=True, check=True
+    )
+    assert chosen.stdout.split() == ["1", "2", "1"]
+
+
+def test_does_not_listen_to_others_by_accident(tmp_path: Path) -> None:
+    """Beyond loopback it starts only once somebody has decided who may do what."""
+    file = tmp_path / "metrics.toml"
+    file.write_text(LASTING, "utf-8")
+    words = [str(Path(sys.executable).with_name("rumor")), "serve", "--host", "192.0.2.1"]
+    words += ["--registry", str(file), "--database", str(tmp_path / "x.sqlite3"), "--port", "0"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert "ingest_access: is not decided" in done.stderr
+    assert "rumor keys create" in done.stderr
