@@ -10,6 +10,7 @@ from rumor_server.decoding.candidates import Positions
 from rumor_server.decoding.crowded import decode_crowded
 from rumor_server.decoding.selection import Correction, half_width, select, selected_level
 from rumor_server.decoding.sketch import Bools, Floats, Integers, Law, Sketch, SketchError
+from rumor_server.decoding.twins import find_twins
 from rumor_server.decoding.uncrowded import decode_uncrowded
 
 
@@ -39,7 +40,9 @@ class DecodedSketch:
     non-negative shrunken share: closer to the truth over all, not unbiased, zero for candidates
     that the screen dropped. `selected` marks candidates called present, and
     `selected_low`..`selected_high` are their intervals after that choice. `unexplained` is the
-    share of reports that no candidate accounts for.
+    share of reports that no candidate accounts for. `same_as` is the first candidate that owns the
+    same cells everywhere, mostly itself: such twins each show the share of them all, so a sum over
+    candidates takes one of them.
     """
 
     estimate: Floats
@@ -51,6 +54,7 @@ class DecodedSketch:
     selected: Bools
     selected_low: Floats
     selected_high: Floats
+    same_as: Integers
     unexplained: float
     unexplained_std_error: float
     reports: int
@@ -81,8 +85,8 @@ def decode_sketch(
     one cell. `correction` is `fdr` or `bonferroni`, at level `alpha`, which is also the miss rate
     of the intervals.
 
-    List each value once: candidates that own the same cells everywhere can't be told apart, and
-    message passing shares their mass out between them.
+    Candidates that own the same cells in every cohort can't be told apart: a value listed twice, or
+    values that collide in a small sketch. They count as one, and each is given its answer.
 
     Returns None where there are no reports. Raises `SketchError` where the arguments don't fit.
     """
@@ -93,24 +97,28 @@ def decode_sketch(
         raise SketchError("candidates", "needs one candidate or more")
     if sketch.reports == 0:
         return None
-    answer = decode_uncrowded(sketch, positions, candidates)
+    distinct = find_twins(sketch, positions, candidates)
+    own, listed = distinct.positions(positions), len(distinct.first)
+    answer = decode_uncrowded(sketch, own, listed)
     if answer is None:
-        answer = decode_crowded(sketch, positions, candidates)
+        answer = decode_crowded(sketch, own, listed)
     std_error = np.sqrt(_fixed(answer.variance, answer.drawn, sketch))
     selected = select(answer.p_value, alpha, correction)
     pointwise = half_width(alpha) * std_error
-    chosen = half_width(selected_level(int(selected.sum()), candidates, alpha)) * std_error
+    chosen = half_width(selected_level(int(selected.sum()), listed, alpha)) * std_error
     other_variance = _fixed(answer.other_variance, answer.drawn.sum(), sketch)
+    each = distinct.place
     return DecodedSketch(
-        estimate=answer.estimate,
-        std_error=std_error,
-        low=answer.estimate - pointwise,
-        high=answer.estimate + pointwise,
-        p_value=answer.p_value,
-        fitted=answer.fitted,
-        selected=selected,
-        selected_low=answer.estimate - chosen,
-        selected_high=answer.estimate + chosen,
+        estimate=answer.estimate[each],
+        std_error=std_error[each],
+        low=(answer.estimate - pointwise)[each],
+        high=(answer.estimate + pointwise)[each],
+        p_value=answer.p_value[each],
+        fitted=answer.fitted[each],
+        selected=selected[each],
+        selected_low=(answer.estimate - chosen)[each],
+        selected_high=(answer.estimate + chosen)[each],
+        same_as=distinct.first[each],
         unexplained=answer.other,
         unexplained_std_error=float(np.sqrt(other_variance)),
         reports=sketch.reports,

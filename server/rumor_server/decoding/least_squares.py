@@ -16,8 +16,8 @@ ROOM = 0.5
 1/(1 - candidates/cells) (formulas 1.5): beyond a factor of 2 message passing serves better."""
 
 CONDITION = 1e-11
-"""Smallest eigenvalue of the scaled equations that counts as telling candidates apart. Candidates
-that own the same cells give 1e-15, a sketch without noise 1e-9 (the noise floor's share)."""
+"""Smallest eigenvalue of the scaled equations that counts as telling candidates apart. Cells that
+add up to those of others give 1e-15, a sketch without noise 1e-9 (the noise floor's share)."""
 
 DOUBT = 0.01
 """False alarm rate of the test that the cells scatter more than the model allows."""

@@ -33,7 +33,7 @@ EXACT, ROUGH = 1e-7, 1e-3
 
 
 def decode_uncrowded(sketch: Sketch, positions: Positions, candidates: int) -> Answer | None:
-    """Decode by least squares, or None where candidates are too many or can't be told apart.
+    """Decode by least squares, or None where candidates are too many.
 
     Also None where cells of a report are weighed jointly: those equations aren't sparse.
     """
@@ -41,8 +41,6 @@ def decode_uncrowded(sketch: Sketch, positions: Positions, candidates: int) -> A
     if sketch.jointly or candidates > ROOM * sketch.freedom or entries > ENTRIES:
         return None
     owns = ownership(positions, candidates, sketch)
-    if _has_twins(owns):
-        return None
     cells = sketch.centred()
     rough = _Design(sketch, owns, weigh_cells(sketch, None))
     start, _, _ = _descend(rough.gram, rough.score(cells), rough.information, ROUGH)
@@ -106,12 +104,6 @@ class _Design:
         """
         spanned = (self.owns.shape[0] - 1) / self.sketch.freedom
         return np.asarray(1 / (self.information * (1 - spanned)), dtype=np.float64)
-
-
-def _has_twins(owns: csr_array) -> bool:
-    """Whether two candidates own the same cells: no number of reports tells them apart."""
-    marks = owns @ np.random.default_rng(0).random(owns.shape[1])
-    return len(np.unique(np.round(marks, 9))) < len(marks)
 
 
 def _descend(

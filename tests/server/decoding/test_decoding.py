@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -136,6 +138,35 @@ def test_empty_cohorts_have_no_effect() -> None:
     assert decoded is not None
     np.testing.assert_allclose(decoded.estimate, without.estimate, rtol=1e-9)
     np.testing.assert_allclose(decoded.std_error, without.std_error, rtol=1e-9)
+
+
+@pytest.mark.parametrize("candidates", [40, 3000])
+def test_value_listed_twice_counts_once(candidates: int) -> None:
+    """Twins each show what the value shows listed once, and nobody else's answer moves."""
+    sketch = simulate_bits(8, 200_000, exponential(10, candidates), cohorts=8, cells=32)
+    once = sketch.decode(correction="bonferroni")
+    order = np.concatenate([[5, 0], np.arange(candidates), [0, 37]])
+    listed = replace(sketch, positions=sketch.positions[order], truth=sketch.truth[order])
+    # A filter is a set: the twin names its two cells the other way round.
+    listed.positions[-1] = listed.positions[-1][:, ::-1]
+    twice = listed.decode(correction="bonferroni")
+    for name in ("estimate", "std_error", "p_value", "fitted"):
+        got, expected = getattr(twice, name), getattr(once, name)[order]
+        np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-7)
+    assert np.array_equal(twice.selected, once.selected[order])
+    assert np.array_equal(twice.same_as[:4], [0, 1, 1, 3])
+    assert np.array_equal(twice.same_as[-2:], [1, 39])
+    assert twice.unexplained == pytest.approx(once.unexplained, abs=1e-6)
+
+
+def test_values_that_collide_share_one_answer() -> None:
+    """More candidates than a sketch has places: each shows the share of all that own its cell."""
+    counts, n = np.array([[700, 300]]), np.array([1000])
+    cells = np.array([0, 1, 0, 0]).reshape(4, 1, 1)
+    decoded = decode_sketch(counts, n, 1.0, 0.0, lambda a, b: cells[a:b], 4, hashes=1)
+    assert decoded is not None
+    assert np.array_equal(decoded.same_as, [0, 1, 0, 0])
+    assert len(set(decoded.estimate[[0, 2, 3]])) == 1
 
 
 def test_no_reports_give_no_estimate() -> None:

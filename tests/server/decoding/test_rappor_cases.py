@@ -35,10 +35,11 @@ THEIRS = {
 # Its answers move by this much between runs: it adds noise of its own.
 STRINGS = 3
 
-# Its analysis computes no p-values, and finds more true strings than ours in three cases: with 18%
-# false ones in demo3, with about 5% in the two others. There these are the numbers ours found when
-# the test was written, which guard against a decline; they are not what was asked for.
-AT_OUR_RATE = {"r-zipf1-small-typical": 24, "demo3": 41, "r-zipf1-medium-loose": 86}
+# Its analysis computes no p-values and finds more true strings in three cases: beside 18% false
+# ones in demo3, where no cut by our p-values has more than 39 at 5%, and beside 5% in two others,
+# where ours leaves out what it could still take (docs/decisions/0005). These floors are the numbers
+# ours found when the test was written: they guard against a decline, and are not what was asked.
+AT_OUR_RATE = {"r-zipf1-small-typical": 32, "demo3": 42, "r-zipf1-medium-loose": 95}
 
 CASES = list(THEIRS)
 
@@ -60,10 +61,24 @@ def test_true_strings_are_found(name: str) -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_false_strings_are_few(name: str) -> None:
-    """At most its false strings; one more where it is a mean over runs."""
+    """At most its false strings, within its own scatter."""
     case, decoded = decoded_case(name)
     _, false = case.found(decoded)
-    assert false <= THEIRS[name].false + (name == "exp128-m16-1M")
+    assert false <= THEIRS[name].false + STRINGS
+
+
+def test_order_of_strings_is_better() -> None:
+    """Cut where as many false strings are in as its analysis shows, our order has 374 true ones.
+
+    Its own has 348 over the six cases.
+    """
+    true = 0
+    for name in CASES:
+        case, decoded = decoded_case(name)
+        absent = (case.truth == 0)[np.argsort(decoded.p_value, kind="stable")]
+        within = np.cumsum(absent) <= THEIRS[name].false
+        true += int((within & ~absent).sum())
+    assert true >= 374
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -74,7 +89,10 @@ def test_distance_is_no_worse(name: str) -> None:
 
 
 def test_intervals_hold_the_truth() -> None:
-    """95% intervals of all candidates of the cases cover 95 +- 4%, five standard errors of 720."""
+    """95% intervals of all candidates of the cases cover 95 +- 4%, five standard errors of 720.
+
+    A list of 200 alone scatters by 1.8%: exp128 has 92%, and 100 lists made like it 94.7 +- .2%.
+    """
     holds = []
     for name in CASES[:-1]:
         case, decoded = decoded_case(name)
