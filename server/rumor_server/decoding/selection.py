@@ -18,7 +18,7 @@ MIDDLE = 0.5
 DOUBTFUL = 0.3
 """Largest chance of absence of a candidate marked on credit. Without it credit is also spent where
 all that is present was found already, on false strings alone (10 beside 180 true ones, not 1). The
-value was chosen on lists that no test uses (docs/decisions/0005-decoding.md)."""
+value was chosen on lists that no test uses (docs/decisions/0009-decoding.md)."""
 
 CERTAIN = 1e-12
 """P-values below this count as this: the density between them would overflow."""
