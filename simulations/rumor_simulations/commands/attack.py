@@ -57,7 +57,7 @@ def attack(
     try:
         parsed = load_registry(registry)
     except (RegistryError, OSError) as error:
-        _aside.print(str(error), style="red", markup=False)
+        _aside.print(str(error), style="red", markup=False, soft_wrap=True)
         raise typer.Exit(2) from None
     with Progress(console=_aside) as progress:
         task = progress.add_task("attacking", total=len(parsed.metrics) + 2)

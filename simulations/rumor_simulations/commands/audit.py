@@ -74,7 +74,7 @@ def audit(
     try:
         metrics = list(_metrics(registry, quick=quick))
     except (RegistryError, OSError) as error:
-        _aside.print(str(error), style="red", markup=False)
+        _aside.print(str(error), style="red", markup=False, soft_wrap=True)
         raise typer.Exit(2) from None
     findings: list[Finding] = []
     checks: list[Check] = []

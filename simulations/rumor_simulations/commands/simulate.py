@@ -117,5 +117,5 @@ def _check(names: list[str], options: Options) -> None:
 
 
 def _refuse(why: str) -> None:
-    _aside.print(f"rumor simulate: {why}", style="red", markup=False)
+    _aside.print(f"rumor simulate: {why}", style="red", markup=False, soft_wrap=True)
     raise typer.Exit(2)

@@ -27,6 +27,11 @@ SMALLER: dict[str, dict[str, Any]] = {
 }
 
 
+# Spread over two bits of a filter, this loss shows late: a run of TRIALS was seen to miss it.
+HARD_FAULTS = {"hash count ignored"}
+HARD_TRIALS = 10 * TRIALS
+
+
 def metric_for(mechanism: str, fault: str = "") -> Metric:
     """Return a metric at epsilon 1, or 2 where the fault needs it, small enough to enumerate."""
     epsilon = "2" if fault == "truth always in slot 0 of the set" else "1"
@@ -64,7 +69,8 @@ def test_attack_agrees_with_the_declaration(mechanism: str) -> None:
 def test_attack_catches(fault: str) -> None:
     """The attack alone, blind to the code, calls each of these clients a fault."""
     mechanism, client = FAULTS[fault]
-    found = audit_metric(metric_for(mechanism, fault), TRIALS, client=client)
+    trials = HARD_TRIALS if fault in HARD_FAULTS else TRIALS
+    found = audit_metric(metric_for(mechanism, fault), trials, client=client)
     assert any(f.low is not None and f.low > 1.05 * f.declared for f in found), found
     assert any(f.fault for f in found), found
 
