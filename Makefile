@@ -18,7 +18,7 @@ help:
 	@echo "make test   run the tests, in random order and in parallel (ARGS goes to pytest)"
 	@echo "make lint   check style, types and the direction of imports"
 	@echo "make docs   write the reference pages anew, and build the documentation into site/"
-	@echo "make bench  measure speed and memory beside a peer or a floor (ARGS goes to the bench)"
+	@echo "make bench  measure speed and memory beside peers, and write docs/performance.md (minutes)"
 	@echo "make yardsticks   reproduce published numbers and write docs/accuracy.md (minutes)"
 
 demo: $(DEMO_READY)
@@ -39,7 +39,7 @@ docs: $(DEV_READY)
 	@echo "Open site/index.html"
 
 bench: $(DEV_READY)
-	$(BIN)/python -m rumor_simulations.bench $(ARGS)
+	$(BIN)/python -m rumor_simulations.bench --write docs/performance.md $(ARGS)
 
 yardsticks: $(DEMO_READY)
 	$(BIN)/python -m rumor_simulations.yardsticks --write docs/accuracy.md $(ARGS)

@@ -9,8 +9,11 @@ forget    deny all, take back what was sent, delete everything but the ledger's 
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import json
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from rumor_client.client import FORGET_TIMEOUT, Client
 from rumor_client.errors import ConfigurationError, StateBusy, StateUnavailable
@@ -63,6 +66,7 @@ def _parser() -> argparse.ArgumentParser:
         " without a name is found",
     )
     parser.add_argument("--key", help="the collector's ingest key, if it asks for one")
+    parser.add_argument("--json", action="store_true", help="print one JSON object, nothing else")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("status", help="what holds, what is spent, what waits, what was dropped")
     commands.add_parser("view", help="every report that waits or was sent")
@@ -81,30 +85,49 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(client: Client, given: argparse.Namespace) -> int:
     if given.command == "status":
-        print(client.status())
+        status = client.status()
+        _print(dataclasses.asdict(status)) if given.json else print(status)
         return 0
     if given.command == "view":
-        for report in client.view():
+        reports = client.view()
+        if given.json:
+            _print({"reports": [dataclasses.asdict(report) for report in reports]})
+            return 0
+        for report in reports:
             print(report)
         return 0
     if given.command == "forget":
         forgotten = client.forget(given.timeout, give_up=given.give_up)
-        print(forgotten)
+        _print(dataclasses.asdict(forgotten)) if given.json else print(forgotten)
         return 0 if forgotten.complete else EXIT_FAILED
-    return _consent(client, given.choice, given.purpose)
+    return _consent(client, given.choice, given.purpose, given.json)
 
 
-def _consent(client: Client, choice: str, purpose: str | None) -> int:
+def _consent(client: Client, choice: str, purpose: str | None, as_json: bool) -> int:
     erased = True
     if choice == "grant":
         client.consent.grant(purpose)
     elif choice == "deny":
         erased = client.consent.deny(purpose)
-    for name in client.consent.purposes:
-        print(f"consent        {name}: {client.consent.effective(name)}")
+    effective = {name: client.consent.effective(name) for name in client.consent.purposes}
+    if as_json:
+        consent = {name: dataclasses.asdict(found) for name, found in effective.items()}
+        _print({"consent": consent, "erasure_pending": not erased})
+        return 0 if erased else EXIT_FAILED
+    for name, found in effective.items():
+        print(f"consent        {name}: {found}")
     if not erased:
         print("The file is in use: what was deleted is overwritten when it is next opened.")
     return 0 if erased else EXIT_FAILED
+
+
+def _print(document: dict[str, Any]) -> None:
+    """Print one object; bytes in hexadecimal, days as YYYY-MM-DD."""
+    print(json.dumps(document, indent=2, allow_nan=False, default=_plain))
+
+
+def _plain(value: object) -> str:
+    return value.hex() if isinstance(value, bytes) else str(value)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ import typer
 from docs.generators.explained import NOTICE, check_explained, table
 
 from rumor_shared import console
+from rumor_shared.completion import SCRIPTS
 
 _PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
 EXIT_CODES = {
@@ -39,6 +40,13 @@ def page() -> str:
         "",
         "`rumor --help` lists the commands, `rumor COMMAND --help` explains one. Results go to",
         "standard output; progress, remarks and errors to standard error. `NO_COLOR` is obeyed.",
+        "With `--json` standard output is one JSON document in ASCII and nothing else; the exit",
+        "code says whether it is good news.",
+        "",
+        "`rumor --completion SHELL` prints what makes a shell complete commands, options and",
+        f"choices at a Tab; it knows {', '.join(SCRIPTS)}. For bash, add",
+        '`eval "$(rumor --completion bash)"` to `~/.bashrc`; the first line of what is printed',
+        "says where it goes for another.",
         "",
         *table(("exit code", "means"), EXIT_CODES.items()),
     ]

@@ -10,24 +10,17 @@ Ullman 2021).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
-from functools import singledispatch
 from math import ceil, sqrt
 
 import numpy as np
 from scipy.special import chdtrc, ndtr
 
 from rumor_server.binomial_tail import above, at_most
+from rumor_server.estimation.support import support
 from rumor_server.report_shapes import ShapeCounts
 from rumor_server.tally import Tally
-from rumor_server.weight_law import bits_of, weight_law
+from rumor_server.weight_law import cell_chances, weight_law
 from rumor_shared.mechanism import Mechanism
-from rumor_shared.mechanisms.binary import Binary
-from rumor_shared.mechanisms.cms import CountMeanSketch
-from rumor_shared.mechanisms.krr import Krr
-from rumor_shared.mechanisms.local_hashing import LocalHashing
-from rumor_shared.mechanisms.rappor import Rappor
-from rumor_shared.probability import as_fraction
 
 # An honest crowd fails a check once in a million; several checks, several times that.
 SUSPICIOUS = 1e-6
@@ -81,41 +74,14 @@ def fake_shift(mechanism: Mechanism, share: float) -> FakeShift:
     """Return the shift that a share of fakes can cause; both bounds are positive.
 
     A report moves a frequency by -q/(p - q) to (1 - q)/(p - q) where it supports the value with p
-    or q, and takes the place of an honest one that brings 0 to 1 on average. For sketches over open
-    domains it is the bound of one bit or cell, which a decode can only lower.
+    or q, and takes the place of an honest one that brings 0 to 1 on average. Where a regression
+    decodes, it is the bound of one bit or cell, and the regression may give some cells more weight:
+    with 64 cohorts for 64 values, fakes in one cell of local hashing went 1.3 times as far.
     """
     p, q = (float(one) for one in support(mechanism))
     if p < q:
         p, q = 1 - p, 1 - q
     return FakeShift(share, share * (1 - q) / (p - q), share * p / (p - q))
-
-
-@singledispatch
-def support(mechanism: Mechanism) -> tuple[Fraction, Fraction]:
-    """Return (p, q): how likely a report supports its own value, and any other one."""
-    p: Fraction = mechanism.p  # type: ignore[attr-defined]
-    q: Fraction = mechanism.q  # type: ignore[attr-defined]
-    return p, q
-
-
-@support.register
-def _(mechanism: Binary) -> tuple[Fraction, Fraction]:
-    return as_fraction(mechanism.keep), 1 - as_fraction(mechanism.keep)
-
-
-@support.register
-def _(mechanism: Rappor) -> tuple[Fraction, Fraction]:
-    return mechanism.q_star, mechanism.p_star
-
-
-@support.register
-def _(mechanism: CountMeanSketch) -> tuple[Fraction, Fraction]:
-    return mechanism.p, Fraction(1, 2) if mechanism.hadamard else 1 - mechanism.p
-
-
-@support.register
-def _(mechanism: LocalHashing) -> tuple[Fraction, Fraction]:
-    return mechanism.p, Fraction(1, mechanism.hash_range)
 
 
 def _light_and_heavy(mechanism: Mechanism, shapes: ShapeCounts, alike: int) -> Check | None:
@@ -152,13 +118,10 @@ def _cohorts(tally: Tally, alike: int) -> Check | None:
 
 def _cells(mechanism: Mechanism, tally: Tally, alike: int) -> list[Check]:
     """Check that no cell came more often than if everyone had its value, or less than if nobody."""
-    bits = bits_of(mechanism)
-    if bits is not None:
-        high, low = max(bits.p1, bits.p0), min(bits.p1, bits.p0)
-    elif isinstance(mechanism, Krr):
-        high, low = float(mechanism.p), float(mechanism.q)
-    else:
+    chances = cell_chances(mechanism)
+    if chances is None:
         return []
+    low, high = chances
     reports = np.ceil(tally.reports / alike)[:, None]
     too_few = at_most(np.ceil(tally.counts / alike), reports, low).min()
     too_many = above(np.floor(tally.counts / alike) - 1, reports, high).min()

@@ -19,7 +19,10 @@ _EXPECTED = {
     "revision": "is not a revision; write a whole number from 1",
     "alpha": "is not between 0 and 1; write a number such as 0.05",
     "fakes": "is not between 0 and 1; write a share such as 0.01",
+    "robust": "is not between 0 and 1; write a share such as 0.05",
     "format": "is not a format; write json or csv",
+    "limit": "is not a number of rows from 1; follow the links instead of counting",
+    "offset": "is not a number of rows from 0; follow the links instead of counting",
     "candidate": "is not a list of texts of a possible length",
 }
 

@@ -10,9 +10,9 @@ from typing import Annotated, Protocol
 import msgspec
 from msgspec import Meta
 
-from rumor_server.admission import Charges, screen_batch
 from rumor_server.batch import Batch, decode_batch
 from rumor_server.device_route import DeviceRoute
+from rumor_server.screening import Charges, screen_batch
 from rumor_server.store import Result, ScreenedBatch
 from rumor_shared.registry import Registry
 from rumor_shared.wire import Reason, Verdict

@@ -31,12 +31,15 @@ class Problem(msgspec.Struct, frozen=True):
     detail: str
 
 
+def document_of(status: int, detail: str) -> Problem:
+    """Return the document for an error. `detail` says what to do and repeats no submitted value."""
+    return Problem("about:blank", HTTPStatus(status).phrase, status, detail)
+
+
 def problem(status: int, detail: str, headers: dict[str, str] | None = None) -> Response:
-    """Return the response for an error. `detail` says what to do and repeats no submitted value."""
-    document = Problem("about:blank", HTTPStatus(status).phrase, status, detail)
-    return Response(
-        msgspec.json.encode(document), status_code=status, headers=headers, media_type=PROBLEM
-    )
+    """Return the response for an error; see `document_of`."""
+    body = msgspec.json.encode(document_of(status, detail))
+    return Response(body, status_code=status, headers=headers, media_type=PROBLEM)
 
 
 def problem_of(error: Exception) -> Response:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from datetime import date
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Header, Query, Request
 from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import Response
+from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from rumor_server.candidates import MAX_CANDIDATES, read_candidates, request_body
+from rumor_server.conditional import conditional
 from rumor_server.errors import BadRequest, StoreUnavailable
 from rumor_server.prometheus import CONTENT_TYPE, PrometheusPage
 from rumor_server.release import (
@@ -23,6 +24,7 @@ from rumor_server.release import (
     as_csv,
     release,
 )
+from rumor_server.row_pages import MAX_ROWS, next_link
 from rumor_server.store import Store
 from rumor_server.writer import Writer
 from rumor_shared.epsilon import MICRO
@@ -30,10 +32,12 @@ from rumor_shared.errors import UnknownMetric
 from rumor_shared.metric import MAX_REVISION, Metric
 from rumor_shared.registry import Registry
 from rumor_shared.version import __version__
-from rumor_shared.wire import REGISTRY_PATH
+from rumor_shared.wire import JSON, REGISTRY_PATH
 
 CSV = "text/csv"
 TOML = "application/toml"
+
+_Endpoint = TypeVar("_Endpoint", bound=Callable[..., Response])
 
 
 class MetricPage(BaseModel):
@@ -90,7 +94,14 @@ class Span(BaseModel):
     fakes: float = Field(
         DEFAULT_FAKE_SHARE, ge=0, le=1, description="share of fake reports whose effect to tell"
     )
+    robust: float | None = Field(
+        None, ge=0, le=1, description="another name for `fakes`, over which it wins"
+    )
     format: Literal["json", "csv"] | None = Field(None, description="wins over Accept")
+    limit: int | None = Field(
+        None, ge=1, le=MAX_ROWS, description="at most so many rows; all without it"
+    )
+    offset: int = Field(0, ge=0, le=MAX_ROWS, description="rows to pass over, in their fixed order")
 
 
 class SpanAndCandidates(Span):
@@ -105,33 +116,34 @@ def analyst_routes(
     """Return the routes of metrics and estimates."""
     router = APIRouter(tags=["analyst"])
     path = "/v1/metrics/{metric}/estimates"
-    estimates_docs: dict[int | str, dict[str, Any]] = {
-        200: {"content": {CSV: {}}, "description": "Rows, as JSON or CSV"}
+    rows: dict[int | str, dict[str, Any]] = {
+        200: {
+            "content": {CSV: {}},
+            "description": "Rows, as JSON or CSV, in the order of the registry or the candidates; "
+            "Link leads to the next part",
+        }
     }
 
-    @router.get("/v1/metrics", summary="Every metric and what it costs")
-    def metrics() -> MetricsPage:
-        return MetricsPage(
+    @_read(router, "/v1/metrics", MetricsPage, "Every metric and what it costs")
+    def metrics(request: Request) -> Response:
+        page = MetricsPage(
             metrics=[_metric_page(metric, store) for metric in registry.metrics.values()]
         )
+        return conditional(request, page.model_dump_json().encode(), JSON)
 
-    @router.get(
-        path,
-        response_model=EstimatesPage,
-        responses=estimates_docs,
-        summary="How common each value is",
-    )
+    @_read(router, path, EstimatesPage, "How common each value is", rows)
     def estimates(
+        request: Request,
         metric: str,
         query: Annotated[SpanAndCandidates, Query()],
         accept: Annotated[str, Header()] = "*/*",
     ) -> Response:
-        return _estimates(store, shapes, metric, query, query.candidate or None, accept)
+        return _estimates(request, store, shapes, metric, query, query.candidate or None, accept)
 
     @router.post(
         path,
         response_model=EstimatesPage,
-        responses=estimates_docs,
+        responses=rows,
         summary="How common each of many candidates is",
         description="Reads only; POST because a list of candidates outgrows an address.",
         openapi_extra=request_body(),
@@ -143,7 +155,9 @@ def analyst_routes(
         accept: Annotated[str, Header()] = "*/*",
     ) -> Response:
         candidates = await read_candidates(request, body_seconds)
-        return await run_in_threadpool(_estimates, store, shapes, metric, query, candidates, accept)
+        return await run_in_threadpool(
+            _estimates, request, store, shapes, metric, query, candidates, accept
+        )
 
     return router
 
@@ -158,20 +172,16 @@ def operator_routes(
 ) -> APIRouter:
     """Return the routes of the registry, health, version and the collector's own metrics."""
     router = APIRouter(tags=["operator"])
-    etag = f'"{registry.sha256}"'
 
-    @router.get(
+    @_read(
+        router,
         REGISTRY_PATH,
-        response_class=Response,
-        responses={200: {"content": {TOML: {}}}, 304: {"description": "Unchanged"}},
-        summary="The registry that this collector counts by",
+        None,
+        "The registry that this collector counts by",
+        {200: {"content": {TOML: {}}}},
     )
     def registry_file(request: Request) -> Response:
-        given = request.headers.get("if-none-match", "")
-        headers = {"ETag": etag, "Cache-Control": "no-cache"}
-        if etag in given or given.strip() == "*":
-            return Response(status_code=304, headers=headers)
-        return Response(registry.body, media_type=TOML, headers=headers)
+        return conditional(request, registry.body, TOML)
 
     @router.get("/healthz", summary="Whether the process answers")
     async def healthz() -> Health:
@@ -202,7 +212,36 @@ def operator_routes(
     return router
 
 
+def _read(
+    router: APIRouter,
+    path: str,
+    model: type[BaseModel] | None,
+    summary: str,
+    responses: dict[int | str, dict[str, Any]] | None = None,
+) -> Callable[[_Endpoint], _Endpoint]:
+    """Route GET and HEAD to a function that answers with a conditional response."""
+
+    def add(endpoint: _Endpoint) -> _Endpoint:
+        router.add_api_route(
+            path,
+            endpoint,
+            methods=["GET"],
+            response_model=model,
+            response_class=JSONResponse if model else Response,
+            responses={**(responses or {}), 304: {"description": "Unchanged"}},
+            summary=summary,
+        )
+        # Not one route of both: the document would describe everything twice under one name.
+        router.add_api_route(
+            path, endpoint, methods=["HEAD"], response_model=None, include_in_schema=False
+        )
+        return endpoint
+
+    return add
+
+
 def _estimates(
+    request: Request,
     store: Store,
     shapes: Shapes,
     metric: str,
@@ -222,15 +261,20 @@ def _estimates(
             candidates=candidates,
             alpha=span.alpha,
             shapes=shapes,
-            fake_share=span.fakes,
+            fake_share=span.fakes if span.robust is None else span.robust,
         )
     except UnknownMetric:
         raise BadRequest(
             404, "no registry ever declared this metric or revision; see /v1/metrics"
         ) from None
+    headers = {
+        "Vary": "Accept",
+        **next_link(request.query_params, page.row_count, span.limit, span.offset),
+    }
+    part = page.part(span.offset, span.limit)
     if span.format == "csv" or (span.format is None and _prefers_csv(accept)):
-        return Response(as_csv(page), media_type=CSV)
-    return Response(page.model_dump_json(), media_type="application/json")
+        return conditional(request, as_csv(part).encode(), CSV, headers)
+    return conditional(request, part.model_dump_json().encode(), JSON, headers)
 
 
 def _prefers_csv(accept: str) -> bool:

@@ -21,6 +21,7 @@ from rumor_server.authenticity import check_crowd, fake_shift
 from rumor_server.errors import BadRequest
 from rumor_server.estimation import Estimates, estimate_metric
 from rumor_server.estimation.combination import combine
+from rumor_server.estimation.robust import Influence, influence, robust_interval
 from rumor_server.report_shapes import ShapeCounts
 from rumor_server.store import Store
 from rumor_server.tally import Tally
@@ -36,6 +37,7 @@ DEFAULT_FAKE_SHARE = 0.01
 # What a spreadsheet reads as a formula, by its first character (OWASP, "CSV Injection").
 _FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
+_TRUTH = {True: "true", False: "false", None: ""}
 
 
 class Status(StrEnum):
@@ -59,6 +61,11 @@ class Row(BaseModel):
     high: float | None
     simultaneous_low: float | None = Field(description="hold all truths with probability 1 - alpha")
     simultaneous_high: float | None
+    robust_low: float | None = Field(
+        description="hold the truth of honest devices although `fake_share` of the reports are "
+        "fakes; null where a regression decodes"
+    )
+    robust_high: float | None
     p_value: float | None = Field(description="of so many reports where nobody has the value")
     significant: bool | None = Field(description="present, with Bonferroni's correction at alpha")
     n: int = Field(description="reports counted")
@@ -107,6 +114,7 @@ class EstimatesPage(BaseModel):
     first_day: date | None = Field(description="first day asked for; null without a bound or data")
     last_day: date | None
     alpha: float
+    fake_share: float = Field(description="share of fakes that the robust bounds allow for")
     revisions: list[int] = Field(description="revisions that the rows combine")
     left_out: list[int] = Field(description="revisions with other values; ask with `revision`")
     unexplained: float | None = Field(description="share of reports that no row accounts for")
@@ -114,7 +122,13 @@ class EstimatesPage(BaseModel):
     authenticity: list[Authenticity] = Field(
         description="by revision; empty where there is no data, or it is withheld"
     )
+    row_count: int = Field(description="rows there are; `rows` holds those from `offset` on")
     rows: list[Row]
+
+    def part(self, offset: int, limit: int | None) -> EstimatesPage:
+        """Return the page with at most `limit` of its rows, from row number `offset` on."""
+        end = None if limit is None else offset + limit
+        return self.model_copy(update={"rows": self.rows[offset:end]})
 
 
 Shapes = Callable[[Metric, date, date], ShapeCounts]
@@ -139,9 +153,9 @@ def release(
     """Return the estimates of metric `name` over the days from `first` to `last`, inclusive.
 
     Without `revision` all revisions with the values of the newest are combined. `shapes` knows the
-    weights of reports; `fake_share` is the share of fakes whose effect is told. Raises
-    UnknownMetric for a metric or revision that was never declared, BadRequest for candidates that
-    can't be.
+    weights of reports; `fake_share` is the share of fakes whose effect is told and which the robust
+    bounds allow for, among the reports of each revision. Raises UnknownMetric for a metric or
+    revision that was never declared, BadRequest for candidates that can't be.
     """
     declared = store.revisions(name)
     metrics = [m for m in declared if revision in (None, m.revision)]
@@ -172,6 +186,7 @@ def release(
             )
         except ValueError as error:
             raise BadRequest(400, str(error)) from None
+    most = influence([m.mechanism for m, _ in counted])
     status = Status.WITHHELD if withheld else Status.OK if n else Status.NO_DATA
     return EstimatesPage(
         metric=name,
@@ -183,6 +198,7 @@ def release(
         first_day=first,
         last_day=last,
         alpha=alpha,
+        fake_share=fake_share,
         revisions=[m.revision for m, _ in counted],
         left_out=[m.revision for m in metrics if m not in alike],
         unexplained=estimates.unexplained,
@@ -192,7 +208,8 @@ def release(
             for m, tally in counted
             if tally.n and not withheld
         ],
-        rows=[_row(newest, row, n) for row in estimates.rows()],
+        row_count=len(estimates.values),
+        rows=[_row(newest, row, n, fake_share, most) for row in estimates.rows()],
     )
 
 
@@ -208,12 +225,16 @@ def most_reports(metric: Metric, days: int, n: int) -> int:
 def as_csv(page: EstimatesPage) -> str:
     """Return the rows as CSV with a header; what is null is an empty field.
 
-    A value that a spreadsheet would run as a formula is defused; see `defused`.
+    A value that a spreadsheet would run as a formula is defused; see `defused`. Truth is written
+    `true` and `false`: polars and R's `readr` take no other spelling for a boolean.
     """
     out = io.StringIO()
     writer = csv.DictWriter(out, list(Row.model_fields))
     writer.writeheader()
-    writer.writerows(row.model_dump() | {"value": defused(row.value)} for row in page.rows)
+    writer.writerows(
+        row.model_dump() | {"value": defused(row.value), "significant": _TRUTH[row.significant]}
+        for row in page.rows
+    )
     return out.getvalue()
 
 
@@ -260,9 +281,16 @@ def _values(metric: Metric, candidates: Sequence[str] | None) -> tuple[str, ...]
     return metric.mechanism.values or tuple(candidates or ())
 
 
-def _row(metric: Metric, row: dict[str, Any], n: int) -> Row:
+def _row(
+    metric: Metric, row: dict[str, Any], n: int, fake_share: float, most: Influence | None
+) -> Row:
+    robust: tuple[float | None, float | None] = (None, None)
+    if most is not None and row["low"] is not None:
+        robust = robust_interval(row["low"], row["high"], fake_share, most)
     return Row(
         **{**row, "n": n},
+        robust_low=robust[0],
+        robust_high=robust[1],
         epsilon=metric.mechanism.epsilon_report / MICRO,
         mechanism=metric.mechanism.name,
         revision=metric.revision,

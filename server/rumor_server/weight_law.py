@@ -9,17 +9,14 @@ nothing but their favourite, stands out without any bit of an honest report bein
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache, singledispatch
+from functools import lru_cache
 from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rumor_server.binomial_tail import above, at_most
-from rumor_shared.mechanism import Mechanism
-from rumor_shared.mechanisms.cms import CountMeanSketch
-from rumor_shared.mechanisms.rappor import Rappor
-from rumor_shared.mechanisms.unary import Unary
+from rumor_shared.mechanism import Mechanism, mechanism_module
 
 # An honest report is called light, or heavy, once in ten thousand at most: rare enough for a
 # thousand reports to show a few that aren't, and it is the count that is tested, not a report.
@@ -36,31 +33,32 @@ class Bits:
     p0: float
 
 
-@singledispatch
 def bits_of(mechanism: Mechanism) -> Bits | None:
     """Return the bits of a mechanism's reports, or None where a report isn't a vector of bits.
 
-    A mechanism whose reports are one number has no shape to test: each number is as likely as some
-    population makes it. One that sends sets of a fixed size has its size checked on arrival.
+    Its server module says so in `bits`. A mechanism whose reports are one number has no shape to
+    test: each number is as likely as some population makes it. One that sends sets of a fixed size
+    has its size checked on arrival.
     """
-    return None
+    module = mechanism_module("rumor_server", mechanism.name)
+    bits: Bits | None = module.bits(mechanism) if hasattr(module, "bits") else None
+    return bits
 
 
-@bits_of.register
-def _(mechanism: Unary) -> Bits | None:
-    return Bits(mechanism.cells, 1, float(mechanism.p), float(mechanism.q))
+def cell_chances(mechanism: Mechanism) -> tuple[float, float] | None:
+    """Return the least and the largest chance that a report counts in one cell of its cohort.
 
-
-@bits_of.register
-def _(mechanism: Rappor) -> Bits | None:
-    return Bits(mechanism.cells, mechanism.hashes, float(mechanism.q_star), float(mechanism.p_star))
-
-
-@bits_of.register
-def _(mechanism: CountMeanSketch) -> Bits | None:
-    if mechanism.hadamard:
+    None where the mechanism has neither `bits` nor, in its server module, `cell_chances`: every
+    cell is then as common as some population makes it.
+    """
+    bits = bits_of(mechanism)
+    if bits is not None:
+        return min(bits.p1, bits.p0), max(bits.p1, bits.p0)
+    module = mechanism_module("rumor_server", mechanism.name)
+    if not hasattr(module, "cell_chances"):
         return None
-    return Bits(mechanism.cells, 1, float(mechanism.p), float(1 - mechanism.p))
+    least, most = module.cell_chances(mechanism)
+    return float(least), float(most)
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,14 @@ that loads to `main(argv) -> int | None`, with the extras it needs in brackets.
 from __future__ import annotations
 
 import difflib
+import io
 import os
 import sys
 from collections.abc import Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
 from typing import Protocol
 
+from rumor_shared.completion import SCRIPTS, candidates
 from rumor_shared.version import __version__
 
 GROUP = "rumor.commands"
@@ -41,6 +43,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     output has gone, else what the command returned. A fault inside a command is raised as it is.
     """
     words = list(sys.argv[1:] if argv is None else argv)
+    # A question may be asked in any language, and a console may know only ASCII.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         try:
             return _dispatch(words)
@@ -64,10 +69,23 @@ def _dispatch(words: list[str]) -> int:
     if name == "--version":
         print(f"rumor {__version__}")
         return 0
+    if name == "--completion":
+        return _print_completion(rest)
+    if name == "--complete":
+        print("\n".join(candidates(rest, commands)))
+        return 0
     if name not in commands:
         print(_unknown(name, commands), file=sys.stderr)
         return EXIT_USAGE
     return _run(commands[name], rest)
+
+
+def _print_completion(shells: list[str]) -> int:
+    if len(shells) != 1 or shells[0] not in SCRIPTS:
+        print(f"rumor --completion: name one of {', '.join(SCRIPTS)}", file=sys.stderr)
+        return EXIT_USAGE
+    print(SCRIPTS[shells[0]], end="")
+    return 0
 
 
 def _run(entry: EntryPoint, argv: list[str]) -> int:
@@ -92,7 +110,7 @@ def _is_ours(module: str | None) -> bool:
 
 
 def _overview(commands: Mapping[str, EntryPoint]) -> str:
-    lines = ["usage: rumor [--version] [--help] COMMAND ...", "", "commands:"]
+    lines = ["usage: rumor [--version] [--help] [--completion SHELL] COMMAND ...", "", "commands:"]
     lines += [f"  {name}" for name in sorted(commands)]
     lines += ["", "`rumor COMMAND --help` explains one."]
     return "\n".join(lines)

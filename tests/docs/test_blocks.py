@@ -11,6 +11,7 @@ PAGES = (
     "docs/quickstart-analyst.md",
     "docs/quickstart-app.md",
     "docs/quickstart-operator.md",
+    "docs/simulations.md",
     "docs/tools.md",
     "docs/zh/quickstart.md",
 )

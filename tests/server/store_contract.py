@@ -16,11 +16,11 @@ import pytest
 from psycopg import sql
 from tests.server.collecting import REGISTRY, TODAY, batch, compact, days_ago, registry, report
 
-from rumor_server.admission import Charges, screen_batch
 from rumor_server.batch import RetractionBatch, decode_batch
 from rumor_server.errors import ChangedMeaning
 from rumor_server.postgres_connection import connect
 from rumor_server.retraction import Retractions, screen_retractions
+from rumor_server.screening import Charges, screen_batch
 from rumor_server.store import ScreenedBatch, Store
 from rumor_shared.wire import JSON, Reason, Retraction, Verdict
 

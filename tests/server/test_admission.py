@@ -8,13 +8,12 @@ from hypothesis import strategies as st
 from tests.server.collecting import TODAY, days_ago, registry
 
 from rumor_server.admission import (
-    Charges,
     HashedBatch,
     Spent,
     admit,
-    screen_batch,
 )
 from rumor_server.batch import Batch, Report
+from rumor_server.screening import Charges, screen_batch
 from rumor_server.store import ScreenedBatch
 from rumor_shared.wire import Reason, Verdict
 

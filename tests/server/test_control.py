@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from tests.server.collecting import TODAY, batch, compact, registry, report
 
-from rumor_server.admission import Charges, screen_batch
 from rumor_server.batch import decode_batch
 from rumor_server.control import Control
 from rumor_server.database_figures import read_figures
@@ -20,6 +19,7 @@ from rumor_server.keys import Key, Scope, create_key, find_key, list_keys, note_
 from rumor_server.open_store import open_store
 from rumor_server.registry_in_force import adopt, in_force
 from rumor_server.report_shapes import ReportShapes, ShapeCounts, read_shapes
+from rumor_server.screening import Charges, screen_batch
 from rumor_server.settings import Settings
 from rumor_shared.wire import JSON
 

@@ -1,12 +1,18 @@
 """The OpenAPI document says what the collector does."""
 
+import json
 import re
 from typing import Any, cast
 
 import pytest
 from tests.server.collecting import Collector, batch, report
 
+from rumor_server import openapi_examples as examples
 from rumor_server.app import Collector as App
+from rumor_server.batch import decode_batch, decode_retractions
+from rumor_server.queries import MetricsPage
+from rumor_server.release import EstimatesPage, Row
+from rumor_shared.registry import parse_registry
 
 
 @pytest.fixture
@@ -70,6 +76,43 @@ def test_describes_every_error_as_a_problem(document: dict[str, Any]) -> None:
                 (reference,) = error["content"].values()
                 assert reference["schema"] == {"$ref": "#/components/schemas/Problem"}
                 assert "application/problem+json" in error["content"]
+
+
+def test_shows_an_example_of_everything(document: dict[str, Any]) -> None:
+    """Each parameter, each body and each answer has an example, and each error too."""
+    for path in document["paths"].values():
+        for operation in path.values():
+            assert all("example" in one for one in operation.get("parameters", []))
+            if "requestBody" in operation:
+                assert "example" in operation["requestBody"]["content"]["application/json"]
+            for status, answer in operation["responses"].items():
+                assert status == "304" or answer["content"]
+                assert all("example" in one for one in answer.get("content", {}).values())
+
+
+def test_examples_are_what_it_describes(running: Collector) -> None:
+    """What the examples show is decoded, parsed and validated by the code that they stand for."""
+    decode_batch(json.dumps(examples.BATCH).encode(), "application/json")
+    decode_retractions(json.dumps(examples.RETRACTIONS).encode(), "application/json")
+    parse_registry(examples.REGISTRY.encode())
+    page = EstimatesPage.model_validate(examples.ESTIMATES)
+    assert page.model_dump(mode="json") == examples.ESTIMATES
+    assert set(examples.ROWS[0]) == set(Row.model_fields)
+    metrics = MetricsPage.model_validate(examples.METRICS)
+    assert metrics.model_dump(mode="json") == examples.METRICS
+    assert set(running.client.get("/version").json()) == set(examples.VERSION)
+    (result,) = running.send(batch(report()))
+    assert set(result) == set(examples.BATCH_RESULT["results"][0])
+
+
+def test_describes_to_whom_it_may_concern(document: dict[str, Any]) -> None:
+    """What a device should do with a batch is not told to a reader, nor a body's errors to all."""
+    for path, operations in document["paths"].items():
+        for operation in operations.values():
+            is_device = "device" in operation["tags"]
+            assert ("halves the batch" in str(operation)) is is_device
+            assert ("408" in operation["responses"]) is ("requestBody" in operation)
+            assert ("400" in operation["responses"]) is (is_device or "{metric}" in path)
 
 
 def test_refers_to_nothing_that_is_missing(document: dict[str, Any]) -> None:

@@ -1,10 +1,11 @@
 """Every error of every route has one shape, and repeats nothing of the request."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.server.collecting import JSON, Collector
+from tests.server.collecting import JSON, Collector, collector
 
 from rumor_server.app import Collector as App
 from rumor_server.errors import (
@@ -18,6 +19,10 @@ from rumor_server.problem import problem_of
 
 SECRET = "SECRET123"
 ESTIMATES = "/v1/metrics/theme/estimates"
+ESTIMATES_PATH = "/v1/metrics/{metric}/estimates"
+
+
+CLOSED = dict.fromkeys(("ingest_access", "read_access", "metrics_access"), "key")
 
 
 def check(answer: Any, status: int) -> None:
@@ -43,6 +48,10 @@ REQUESTS: list[tuple[str, str, dict[str, Any], int]] = [
     ("GET", f"{ESTIMATES}?alpha=0", {}, 400),
     ("GET", f"{ESTIMATES}?revision=1.0&revision={SECRET}", {}, 400),
     ("GET", f"{ESTIMATES}?format={SECRET}", {}, 400),
+    ("GET", f"{ESTIMATES}?limit={SECRET}", {}, 400),
+    ("GET", f"{ESTIMATES}?offset=-1", {}, 400),
+    ("GET", f"/metric/{SECRET}?format=json", {}, 404),
+    ("GET", f"/metric/theme?format=json&from={SECRET}", {}, 400),
     ("POST", ESTIMATES, {"content": SECRET, "headers": JSON}, 400),
     ("POST", ESTIMATES, {"content": b"[" * 100_000, "headers": JSON}, 400),
     ("POST", ESTIMATES, {"content": b'{"candidates":[NaN]}', "headers": JSON}, 400),
@@ -71,6 +80,52 @@ def test_refuses_another_method_on_every_route(running: Collector) -> None:
         answer = running.client.delete(path.replace("{metric}", "theme"))
         check(answer, 405)
         assert answer.headers["allow"]
+
+
+def test_asks_for_a_key_in_one_shape_on_every_route(tmp_path: Path) -> None:
+    """Where keys are asked for, every route but those without secrets answers 401 in this shape."""
+    with collector(tmp_path / "rumor.sqlite3", **CLOSED) as closed:
+        app = closed.client.app
+        assert isinstance(app, App)
+        asked = set()
+        for path, operations in app.openapi()["paths"].items():
+            for method, operation in operations.items():
+                address = path.replace("{metric}", "theme")
+                answer = closed.client.request(method, address)
+                if "401" in operation["responses"] and operation["security"] != [{}]:
+                    check(answer, 401)
+                    assert answer.headers["www-authenticate"].startswith("Bearer")
+                    asked.add(path)
+        assert {"/v1/reports", "/v1/retractions", "/v1/metrics", ESTIMATES_PATH} <= asked
+
+
+def test_fails_in_one_shape_on_every_route(
+    running: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where everything behind a route fails, each answers, if at all, with 500 or 503 like this."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError(SECRET)
+
+    for name in ("revisions", "days", "tally", "check"):
+        monkeypatch.setattr(type(running.store), name, fail)
+    for place in ("ingest.screen_batch", "retraction_route.screen_retractions"):
+        monkeypatch.setattr(f"rumor_server.{place}", fail)
+    app = running.client.app
+    assert isinstance(app, App)
+    failed = set()
+    for path, operations in app.openapi()["paths"].items():
+        for method, operation in operations.items():
+            body = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+            sent = {"json": body["example"]} if body else {}
+            answer = running.client.request(method, path.replace("{metric}", "theme"), **sent)
+            if answer.status_code != 200:
+                check(answer, answer.status_code)
+                assert answer.status_code in {500, 503}
+                failed.add((method, path))
+    for route in (("get", "/v1/metrics"), ("get", ESTIMATES_PATH), ("post", ESTIMATES_PATH)):
+        assert route in failed
+    assert ("post", "/v1/reports") in failed
 
 
 def test_hides_a_fault_of_its_own(

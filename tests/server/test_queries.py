@@ -146,6 +146,8 @@ def test_writes_csv(running: Collector) -> None:
     assert answer.headers["content-type"] == "text/csv; charset=utf-8"
     rows = list(csv.DictReader(io.StringIO(answer.text)))
     for row, expected in zip(rows, running.estimates()["rows"], strict=True):
+        significant = "true" if expected.pop("significant") else "false"
+        assert row.pop("significant") == significant
         assert row == {name: str(value) for name, value in expected.items()}
     forced = running.client.get(url, params={"format": "json"}, headers={"Accept": "text/csv"})
     assert forced.headers["content-type"] == "application/json"
@@ -285,3 +287,82 @@ def test_tells_version_and_health(running: Collector) -> None:
     assert version["server_day"] == str(TODAY)
     assert running.client.get("/healthz").json() == {"status": "ok"}
     assert running.client.get("/readyz").json() == {"status": "ready"}
+
+
+def test_answers_head_as_get_without_the_body(running: Collector) -> None:
+    """HEAD has the status and the headers of GET: readers of files ask it first."""
+    running.send(batch(report()))
+    for path in ("/v1/metrics", "/v1/metrics/theme/estimates?format=csv", "/v1/registry"):
+        head, get = running.client.head(path), running.client.get(path)
+        assert head.status_code == 200
+        for name in ("content-type", "content-length", "etag"):
+            assert head.headers[name] == get.headers[name]
+    assert running.client.head("/v1/metrics/unknown/estimates").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1/metrics",
+        "/v1/registry",
+        "/v1/metrics/theme/estimates",
+        "/v1/metrics/theme/estimates?format=csv&limit=1",
+    ],
+)
+def test_sends_nothing_twice_to_who_has_it(running: Collector, path: str) -> None:
+    """If-None-Match with the tag, weak or among others, is 304 until something changed."""
+    running.send(batch(report(), day=days_ago(1)))
+    etag = running.client.get(path).headers["etag"]
+    for given in (etag, f"W/{etag}", f'"a,b", {etag}', "*"):
+        again = running.client.get(path, headers={"If-None-Match": given})
+        assert (again.status_code, again.content) == (304, b"")
+        assert again.headers["etag"] == etag
+        assert running.client.head(path, headers={"If-None-Match": given}).status_code == 304
+    for given in (etag.strip('"'), '"other"', etag[:-2] + '"', ""):
+        assert running.client.get(path, headers={"If-None-Match": given}).status_code == 200
+    running.send(batch(report()))
+    changed = running.client.get(path, headers={"If-None-Match": etag})
+    assert changed.status_code == (304 if path == "/v1/registry" else 200)
+
+
+def test_tells_formats_apart_for_caches(running: Collector) -> None:
+    """JSON and CSV of one address have tags of their own, and Vary says what decides."""
+    url = "/v1/metrics/theme/estimates"
+    answers = [running.client.get(url, headers={"Accept": a}) for a in ("text/csv", "*/*")]
+    assert answers[0].headers["etag"] != answers[1].headers["etag"]
+    assert {answer.headers["vary"] for answer in answers} == {"Accept"}
+
+
+@pytest.mark.parametrize("format_", ["json", "csv"])
+@pytest.mark.parametrize("limit", [1, 2, 3, 7])
+def test_follows_links_through_all_rows(running: Collector, format_: str, limit: int) -> None:
+    """The links lead through all rows once, in their order, and keep everything else asked for."""
+    running.send(batch(report(), day=days_ago(1)))
+    running.send(batch(report()))
+    query = {"format": format_, "to": str(days_ago(1)), "alpha": "0.1"}
+    url = "/v1/metrics/theme/estimates"
+    expected = running.estimates(to=str(days_ago(1)), alpha=0.1)
+    values: list[str] = []
+    answer = running.client.get(url, params={**query, "limit": limit})
+    while True:
+        if format_ == "json":
+            page = answer.json()
+            assert (page["n"], page["row_count"], page["alpha"]) == (1, 3, 0.1)
+            rows = page["rows"]
+            assert rows == expected["rows"][len(values) : len(values) + limit]
+        else:
+            rows = list(csv.DictReader(io.StringIO(answer.text)))
+        values += [row["value"] for row in rows]
+        if "next" not in answer.links:
+            break
+        answer = running.client.get(url + answer.links["next"]["url"])
+    assert values == ["light", "dark", "system"]
+    assert "link" not in running.client.get(url, params=query).headers
+
+
+@pytest.mark.parametrize("query", ["limit=0", "limit=-1", "limit=x", "offset=-1", "limit=100001"])
+def test_refuses_a_part_that_cannot_be(running: Collector, query: str) -> None:
+    """A limit below 1 and an offset below 0 are 400; beyond the last row is an empty part."""
+    url = "/v1/metrics/theme/estimates"
+    assert running.client.get(f"{url}?{query}").status_code == 400
+    assert running.estimates(offset=3)["rows"] == []

@@ -98,8 +98,9 @@ def test_writes_numbers_as_numbers(tmp_path: Path) -> None:
     rows = list(csv.DictReader(io.StringIO(answer.text)))
     assert [row["value"] for row in rows] == ["'=HYPERLINK(0)", "-1", "c"]
     for row, expected in zip(rows, page["rows"], strict=True):
-        for name in set(Row.model_fields) - {"value", "mechanism"}:
+        for name in set(Row.model_fields) - {"value", "mechanism", "significant"}:
             assert row[name] == str(expected[name])
+        assert row["significant"] == str(expected["significant"]).lower()
     assert any(float(row["frequency"]) < 0 for row in rows)
     store = SqliteStore(database)
     assert as_csv(release(store, "m")) == answer.text

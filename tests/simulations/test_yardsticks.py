@@ -11,8 +11,11 @@ import pytest
 from rumor_server.estimation import estimate_metric
 from rumor_simulations.yardsticks.block_hadamard import BlockHadamard
 from rumor_simulations.yardsticks.identities import measure_identities
+from rumor_simulations.yardsticks.numbers import measure_numbers
 from rumor_simulations.yardsticks.populations import question, spike, zipf
 from rumor_simulations.yardsticks.report import table
+from rumor_simulations.yardsticks.shuffled import measure_shuffling
+from rumor_simulations.yardsticks.two_rounds import measure_two_rounds
 from rumor_simulations.yardsticks.variances import (
     measure_pgr_files,
     measure_spikes,
@@ -59,9 +62,16 @@ def test_document_is_what_was_made() -> None:
     document = DOCUMENT.read_text(encoding="utf-8")
     names = re.findall(r"^\| ([A-Z]+\d*) \|", document, re.MULTILINE)
     expected = ["Y1", "Y1", "Y2", "Y2", *["Y3"] * 3, *["Y4"] * 3, *["Y8"] * 3, "LH"]
-    assert names == expected + ["Y11"] * 4 + ["Y12"] * 3
+    expected += ["Y15", *["Y18"] * 3, *["Y10"] * 2, *["Y11"] * 4, *["Y12"] * 3]
+    assert names == expected + ["Y13"] * 2 + ["Y14"] * 6
     assert document.startswith(table([]))
-    assert document.endswith(table(list(measure_identities())).removeprefix(table([])))
+    computed = [
+        *measure_shuffling(),
+        *measure_identities(),
+        *measure_numbers(),
+        *measure_two_rounds(),
+    ]
+    assert document.endswith(table(computed).removeprefix(table([])))
     assert "not reproduced" not in document
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from rumor_server.clock import utc_now
-from rumor_server.commands.typer_main import fail, run
+from rumor_server.commands.typer_main import AsJson, fail, print_json, run
 from rumor_server.settings import load_settings
 from rumor_server.sqlite_backup import back_up
 from rumor_shared.errors import RumorError
@@ -23,6 +24,7 @@ def backup(
     settings_file: Annotated[
         Path | None, typer.Option("--settings", help="A TOML file of settings.")
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Back up while collectors run. The keys of open days are left out.
 
@@ -34,11 +36,17 @@ def backup(
             from rumor_server.postgres_backup import back_up_postgres
 
             back_up_postgres(settings.database_url, file)
-            print(f"{file}: a backup of the PostgreSQL database, without the keys of open days")
+            if as_json:
+                print_json({"file": file})
+            else:
+                print(f"{file}: a backup of the PostgreSQL database, without keys of open days")
             return
         made = back_up(settings.database, file, utc_now())
     except (RumorError, OSError) as error:
         raise fail("backup", str(error)) from None
+    if as_json:
+        print_json({"file": file, **asdict(made)})
+        return
     print(f"{file}: {made.reports} reports, checked; days are closed through {made.closed_through}")
 
 

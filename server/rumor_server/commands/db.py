@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from rumor_server import sqlite_file
-from rumor_server.commands.typer_main import EXIT_WRONG, fail, run
+from rumor_server.commands.typer_main import EXIT_WRONG, AsJson, fail, print_json, run
 from rumor_server.open_store import require_postgres
 from rumor_server.settings import Settings, load_settings
 from rumor_shared.errors import RumorError
@@ -28,6 +28,7 @@ app = typer.Typer(
 def upgrade(
     database: Annotated[str | None, _DATABASE] = None,
     settings_file: Annotated[Path | None, _FILE] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Bring the database to this program's version, each step whole or not at all.
 
@@ -38,6 +39,9 @@ def upgrade(
         before, after = _upgrade(settings)
     except (RumorError, OSError) as error:
         raise fail("db upgrade", str(error)) from None
+    if as_json:
+        print_json({"before": before, "after": after})
+        return
     typer.echo(f"version {after}" if before == after else f"upgraded from {before} to {after}")
 
 
@@ -45,6 +49,7 @@ def upgrade(
 def status(
     database: Annotated[str | None, _DATABASE] = None,
     settings_file: Annotated[Path | None, _FILE] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Print the version of the database and of this program; exit with 1 where they differ."""
     try:
@@ -52,8 +57,11 @@ def status(
         found, known = _versions(settings)
     except (RumorError, OSError) as error:
         raise fail("db status", str(error)) from None
-    advice = "up to date" if found == known else "run `rumor db upgrade`"
-    typer.echo(f"database {found}, program {known}: {advice}")
+    if as_json:
+        print_json({"database": found, "program": known, "up_to_date": found == known})
+    else:
+        advice = "up to date" if found == known else "run `rumor db upgrade`"
+        typer.echo(f"database {found}, program {known}: {advice}")
     if found != known:
         raise typer.Exit(EXIT_WRONG)
 

@@ -11,6 +11,7 @@ import typer
 from rumor_server.clock import system_day
 from rumor_server.commands.typer_main import EXIT_WRONG, fail, run
 from rumor_server.doctor import Level, look_over
+from rumor_server.room_checks import check_rooms
 from rumor_server.settings import load_settings
 from rumor_shared.errors import RumorError
 
@@ -24,14 +25,19 @@ def doctor(
     settings_file: Annotated[
         Path | None, typer.Option("--settings", help="A TOML file of settings.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON list and nothing else.")
+    ] = False,
 ) -> None:
-    """Check database, disk, clock, retention, keys, registry and workers; 1 if one is wrong."""
+    """Check database, disk, clock, retention, keys, registry and workers; 1 if one is wrong.
+
+    Where the simulations are installed, the client is audited in short: it takes some seconds.
+    """
     try:
         settings = load_settings({"registry": registry, "database": database}, file=settings_file)
     except (RumorError, OSError) as error:
         raise fail("doctor", str(error)) from None
-    found = look_over(settings, system_day())
+    found = [*look_over(settings, system_day()), *check_rooms()]
     if as_json:
         rows = [{"level": f.level.value, "about": f.about, "detail": f.detail} for f in found]
         print(json.dumps(rows, indent=2))

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from rumor_server.commands.typer_main import fail, run
+from rumor_server.commands.typer_main import AsJson, fail, run
 from rumor_server.rappor_files import RapporFileError
 from rumor_server.rappor_import import COLUMNS, ImportedEstimates, import_rappor
 from rumor_shared.rappor_md5 import RapporClient
@@ -60,6 +60,7 @@ def rappor(
     correction: Annotated[
         Correction, typer.Option(help="What the level holds for, over all candidates.")
     ] = Correction.FDR,
+    as_json: AsJson = False,
 ) -> None:
     """Decode the files of Google's RAPPOR analysis.
 
@@ -83,7 +84,7 @@ def rappor(
         )
     if counted.counts.shape[1] == 1 and map_ is not None:
         typer.echo(f"rumor import: {map_}: not read, since k = 1 is a boolean", err=True)
-    match format_:
+    match Format.JSON if as_json else format_:
         case Format.CSV:
             _print_csv(estimates)
         case Format.JSON:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from rumor_server.clock import system_day
-from rumor_server.commands.typer_main import fail, run
+from rumor_server.commands.typer_main import AsJson, fail, print_json, run
 from rumor_server.settings import DATABASE
 from rumor_server.starter import SETTINGS, check_absent, starter_files, write_starter
 from rumor_shared.errors import RumorError
@@ -26,6 +26,7 @@ def init(
     keys: Annotated[
         bool, typer.Option("--keys", help="Make an ingest and an analyst key, and ask for them.")
     ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write a starter registry, an app and a crowd of devices to try them with.
 
@@ -42,6 +43,9 @@ def init(
         write_starter(folder, texts)
     except (RumorError, OSError) as error:
         raise fail("init", str(error)) from None
+    if as_json:
+        print_json({"wrote": [folder / name for name in texts], "keys": made})
+        return
     for name in texts:
         print(f"wrote {folder / name}")
     for scope, key in made.items():

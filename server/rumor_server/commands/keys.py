@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from rumor_server.clock import system_day
-from rumor_server.commands.typer_main import fail, run
+from rumor_server.commands.typer_main import AsJson, fail, print_json, run
 from rumor_server.control import Control
 from rumor_server.keys import Key, Scope, create_key, list_keys, revoke_key
 from rumor_server.open_store import open_store
@@ -36,6 +36,7 @@ def create(
     day_reports: Annotated[int, typer.Option(help="Accepted reports a day; 0 is no limit.")] = 0,
     database: _Database = None,
     settings_file: _Settings = None,
+    as_json: AsJson = False,
 ) -> None:
     """Make a key and print it, once: only a hash of it is kept."""
     with _control(database, settings_file) as control:
@@ -48,14 +49,16 @@ def create(
             minute_requests=minute_requests,
             day_reports=day_reports,
         )
-    print(key)
+    print_json({"name": name, "scope": scope, "key": key}) if as_json else print(key)
 
 
 @app.command("list")
 def list_(
     database: _Database = None,
     settings_file: _Settings = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON list and nothing else.")
+    ] = False,
 ) -> None:
     """Print every key that was ever made: its state and limits, not the key."""
     with _control(database, settings_file) as control:
@@ -75,10 +78,14 @@ def revoke(
     key: Annotated[str, typer.Argument(help="The key's name or id.")],
     database: _Database = None,
     settings_file: _Settings = None,
+    as_json: AsJson = False,
 ) -> None:
     """Revoke a key for good; collectors refuse it within `refresh_seconds`."""
     with _control(database, settings_file) as control:
         revoked = revoke_key(control, key, system_day())
+    if as_json:
+        print_json({"name": revoked.name, "id": revoked.id, "revoked": revoked.revoked})
+        return
     print(f"revoked {revoked.name} ({revoked.id})")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Column, Table
 
-from rumor_server.commands.typer_main import fail, run
+from rumor_server.commands.typer_main import AsJson, fail, print_json, run
 from rumor_server.planner import (
     Option,
     Plan,
@@ -22,6 +21,7 @@ from rumor_server.planner import (
     plan,
     settle_registry,
 )
+from rumor_server.planner.settling import Choice
 from rumor_shared.errors import RumorError
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -40,7 +40,7 @@ def plan_command(
     write: Annotated[
         Path | None, typer.Option(help='A registry: replace each mechanism = "auto".')
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Compare all mechanisms for a question, and say which to take and why.
 
@@ -49,12 +49,12 @@ def plan_command(
     """
     try:
         if write is not None:
-            _write(write, max_bytes)
+            _write(write, max_bytes, as_json)
             return
         answer = _answer(values, epsilon, devices, _target(accuracy, detect), max_bytes)
     except (RumorError, PlanError, OSError, UnicodeDecodeError) as error:
         raise fail("plan", str(error)) from None
-    print(json.dumps(answer, indent=2)) if as_json else _show(answer)
+    print_json(answer) if as_json else _show(answer)
 
 
 def _target(accuracy: float | None, detect: float | None) -> Target | None:
@@ -162,19 +162,32 @@ def _show(answer: dict[str, Any]) -> None:
         print(f"Not {name}: {reason}.")
 
 
-def _write(file: Path, max_bytes: int | None) -> None:
+def _write(file: Path, max_bytes: int | None, as_json: bool) -> None:
     settled, choices = settle_registry(
         file.read_text(encoding="utf-8"), max_bytes=max_bytes, source=str(file)
     )
+    if choices:
+        # A registry is never half written: a reader sees the old file or the new one.
+        beside = file.with_name(f".{file.name}.new")
+        beside.write_text(settled, encoding="utf-8")
+        beside.replace(file)
+    if as_json:
+        print_json({"chosen": [_choice(choice) for choice in choices]})
+        return
     if not choices:
         print(f'{file}: no metric says mechanism = "auto"; nothing to choose')
-        return
-    # A registry is never half written: a reader sees the old file or the new one.
-    beside = file.with_name(f".{file.name}.new")
-    beside.write_text(settled, encoding="utf-8")
-    beside.replace(file)
     for choice in choices:
         print(f"{choice.metric}: {choice.plan.reason}")
+
+
+def _choice(choice: Choice) -> dict[str, Any]:
+    chosen = choice.plan.chosen
+    return {
+        "metric": choice.metric,
+        "mechanism": chosen.name,
+        "fields": dict(chosen.fields),
+        "reason": choice.plan.reason,
+    }
 
 
 def main(argv: list[str]) -> int:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import http.client
 import io
 import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.error import HTTPError, URLError
-from urllib.parse import quote, urlencode, urlsplit
-from urllib.request import Request, urlopen
 
 import typer
 from rich.box import SIMPLE
@@ -19,18 +15,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from rumor_server.asking import QueryFailed, ask
 from rumor_server.commands.typer_main import fail, run
 from rumor_shared.errors import RumorError
 
-# The collector decodes 10^5 candidates within a minute.
-_TIMEOUT = 120.0
 _PIPED_WIDTH = 200
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
-
-
-class QueryFailed(RumorError):
-    """The collector gave no answer, or said that it has none to give."""
 
 
 @app.command()
@@ -86,53 +77,6 @@ def read_candidates(file: Path) -> list[str]:
     except UnicodeDecodeError:
         raise QueryFailed("candidates: the file is not UTF-8; save it so") from None
     return list(dict.fromkeys(line for line in lines if line))
-
-
-def ask(
-    url: str,
-    metric: str,
-    asked: Mapping[str, object],
-    candidates: list[str] | None = None,
-    key: str | None = None,
-) -> dict[str, Any]:
-    """Return the collector's answer, parsed. Raises QueryFailed with what to do."""
-    if not _is_address(url):
-        raise QueryFailed("url: is not one; write http://host:port")
-    address = f"{url.rstrip('/')}/v1/metrics/{quote(metric, safe='')}/estimates"
-    headers = {"Accept": "application/json", "Content-Type": "application/json"}
-    if key:
-        headers["Authorization"] = f"Bearer {key}"
-    body = None if candidates is None else json.dumps({"candidates": candidates}).encode()
-    request = Request(f"{address}?{urlencode(asked)}", body, headers)  # noqa: S310 - http or https
-    try:
-        with urlopen(request, timeout=_TIMEOUT) as answer:  # noqa: S310 - the same
-            page: object = json.load(answer)
-    except HTTPError as error:
-        raise QueryFailed(f"the collector answers {error.code}: {_detail(error)}") from None
-    except URLError as error:
-        raise QueryFailed(f"no collector answers at {url}: {error.reason}") from None
-    except (http.client.HTTPException, TimeoutError, ValueError) as error:
-        raise QueryFailed(
-            f"what answers at {url} is no collector ({type(error).__name__})"
-        ) from None
-    if not isinstance(page, dict) or "rows" not in page:
-        raise QueryFailed(f"what answers at {url} is no collector")
-    return page
-
-
-def _is_address(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return False
-
-
-def _detail(error: HTTPError) -> str:
-    try:
-        return str(json.load(error)["detail"])
-    except (ValueError, KeyError, TypeError, OSError):
-        return "no reason is given"
 
 
 def _show(page: Mapping[str, Any], top: int | None) -> None:

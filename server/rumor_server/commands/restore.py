@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from rumor_server.clock import system_day, utc_now
-from rumor_server.commands.typer_main import fail, run
+from rumor_server.commands.typer_main import AsJson, fail, print_json, run
 from rumor_server.retraction_receipts import Receipts
 from rumor_server.settings import load_settings
 from rumor_server.sqlite_backup import Restored, restore
@@ -28,6 +29,7 @@ def restore_(
     settings_file: Annotated[
         Path | None, typer.Option("--settings", help="A TOML file of settings.")
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Restore a backup; the database that was there is moved aside, not deleted.
 
@@ -40,13 +42,19 @@ def restore_(
             from rumor_server.postgres_backup import restore_postgres
 
             replayed = restore_postgres(settings, file, system_day(), reopen=reopen)
-            print(f"retractions done again from their receipts: {replayed}")
-            print(_open_days(reopen))
+            if as_json:
+                print_json({"replayed": replayed, "open_days": reopen})
+            else:
+                print(f"retractions done again from their receipts: {replayed}")
+                print(_open_days(reopen))
             return
         receipts = Receipts(settings.receipts_folder)
         done = restore(file, settings.database, receipts, system_day(), reopen=reopen)
     except (RumorError, OSError) as error:
         raise fail("restore", str(error)) from None
+    if as_json:
+        print_json(asdict(done))
+        return
     for line in _lines(done):
         print(line)
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from rumor_server.commands.typer_main import fail, run
+from rumor_server.commands.typer_main import AsJson, fail, print_json, run
 from rumor_server.errors import SettingsError
 from rumor_server.settings import load_settings, shown
 from rumor_server.settings_page import settings_page
@@ -21,7 +20,7 @@ def settings(
     settings_file: Annotated[
         Path | None, typer.Option("--settings", help="A TOML file of settings.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
     as_markdown: Annotated[
         bool, typer.Option("--markdown", help="Print the page of the documentation.")
     ] = False,
@@ -35,7 +34,7 @@ def settings(
     except (SettingsError, OSError) as error:
         raise fail("settings", str(error)) from None
     if as_json:
-        print(json.dumps({one.name: one._asdict() for one in found}, indent=2))
+        print_json({one.name: one._asdict() for one in found})
         return
     width = max(len(one.name) for one in found)
     for one in found:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from rumor_server.commands.typer_main import fail, run
+from rumor_server.commands.typer_main import AsJson, fail, print_json, run
 from rumor_server.settings import DATABASE
 from rumor_server.sqlite_exchange import export_tallies, merge_tallies
 from rumor_server.sqlite_store import SqliteStore
@@ -31,6 +31,7 @@ def export(
     metric: Annotated[
         list[str] | None, typer.Option(help="A metric to export; all if none is given.")
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Write the tallies of all closed days to a file. Days that still take reports stay behind."""
     try:
@@ -40,6 +41,9 @@ def export(
         write_tallies(file, tallies)
     except (RumorError, OSError) as error:
         raise fail("tallies", str(error)) from None
+    if as_json:
+        print_json({"file": file, **_counted(tallies), "last_day": last})
+        return
     print(f"{file}: {_total(tallies)}, of days up to {last}")
 
 
@@ -50,8 +54,10 @@ def merge(
     registry: Annotated[
         Path | None, typer.Option(help="A registry that declares metrics this database lacks.")
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Add the tallies of files to a database, each file whole or not at all, and never twice."""
+    added = []
     try:
         if registry is not None:
             declared = load_registry(registry)
@@ -60,14 +66,24 @@ def merge(
         for file in files:
             tallies = read_tallies(file)
             merge_tallies(database, _BUSY_SECONDS, tallies)
-            print(f"{file}: added {_total(tallies)}")
+            added.append({"file": file, **_counted(tallies)})
+            if not as_json:
+                print(f"{file}: added {_total(tallies)}")
     except (RumorError, OSError) as error:
         raise fail("tallies", str(error)) from None
+    finally:
+        # Those before the one that fails were added, and are told all the same.
+        if as_json:
+            print_json({"added": added})
+
+
+def _counted(tallies: list[DayTally]) -> dict[str, int]:
+    return {"reports": sum(entry.tally.n for entry in tallies), "tallies": len(tallies)}
 
 
 def _total(tallies: list[DayTally]) -> str:
-    reports = sum(entry.tally.n for entry in tallies)
-    return f"{reports} reports in {len(tallies)} tallies"
+    counted = _counted(tallies)
+    return f"{counted['reports']} reports in {counted['tallies']} tallies"
 
 
 def main(argv: list[str]) -> int:

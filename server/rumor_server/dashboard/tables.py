@@ -155,8 +155,14 @@ def _csv(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     writer = csv.writer(out)
     writer.writerow(head)
     # Texts of ours are the values that analysts brought; a spreadsheet would run some of them.
-    writer.writerows([defused(x) if type(x) is str else x for x in row] for row in rows)
+    writer.writerows([_cell(x) for x in row] for row in rows)
     return out.getvalue()
+
+
+def _cell(given: Any) -> Any:
+    if isinstance(given, bool):
+        return "true" if given else "false"
+    return defused(given) if type(given) is str else given
 
 
 def _json(document: dict[str, Any]) -> str:

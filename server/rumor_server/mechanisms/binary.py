@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import cast
 
 import numpy as np
@@ -41,6 +42,12 @@ def group(metric: Metric, tally: Tally, groups: Groups, *, alpha: float = 0.05) 
     """Estimate the summed share of each group; both values together have exactly 1."""
     keep = as_fraction(cast(Binary, metric.mechanism).keep)
     return group_categories(metric, _answers(tally), tally.n, keep, 1 - keep, groups, alpha=alpha)
+
+
+def support(mechanism: Binary) -> tuple[Fraction, Fraction]:
+    """Return P[an answer comes] from a device that has it, and from one that hasn't."""
+    keep = as_fraction(mechanism.keep)
+    return keep, 1 - keep
 
 
 def _answers(tally: Tally) -> NDArray[np.int64]:

@@ -22,6 +22,7 @@ from rumor_server.estimation.grouping import Groups
 from rumor_server.integer_tally import integer_tally
 from rumor_server.tally import Tally
 from rumor_server.walsh_hadamard import walsh_hadamard
+from rumor_server.weight_law import Bits
 from rumor_shared.mechanisms.cms import CountMeanSketch
 from rumor_shared.metric import Metric
 
@@ -55,6 +56,13 @@ def support(mechanism: CountMeanSketch) -> tuple[Fraction, Fraction]:
     p = mechanism.p
     clear = Fraction(1, 2) if mechanism.hadamard else 1 - p
     return p, clear + (p - clear) / mechanism.columns
+
+
+def bits(mechanism: CountMeanSketch) -> Bits | None:
+    """Return the law of a report's bits; None in the Hadamard form, whose reports are numbers."""
+    if mechanism.hadamard:
+        return None
+    return Bits(mechanism.cells, 1, float(mechanism.p), float(1 - mechanism.p))
 
 
 def free_cells(mechanism: CountMeanSketch) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import cast
 
 import numpy as np
@@ -40,3 +41,8 @@ def group(metric: Metric, tally: Tally, groups: Groups, *, alpha: float = 0.05) 
     return group_categories(
         metric, tally.counts[0], tally.n, mechanism.p, mechanism.q, groups, alpha=alpha
     )
+
+
+def cell_chances(mechanism: Krr) -> tuple[Fraction, Fraction]:
+    """Return P[an answer comes] where nobody has it and where everyone does."""
+    return mechanism.q, mechanism.p

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import cast
 
 import numpy as np
@@ -19,6 +20,7 @@ from rumor_server.estimation.significance import check_alpha, quantile
 from rumor_server.normal_estimates import estimate_normal
 from rumor_server.rappor_md5_hashing import md5_positions
 from rumor_server.tally import Tally
+from rumor_server.weight_law import Bits
 from rumor_shared.mechanisms.rappor import RAPPOR_MD5, Rappor
 from rumor_shared.metric import Metric
 from rumor_shared.probability import as_fraction
@@ -59,6 +61,17 @@ def group(metric: Metric, tally: Tally, groups: Groups, *, alpha: float = 0.05) 
     return group_bits(
         metric, tally.counts[0], tally.n, mechanism.q_star, mechanism.p_star, groups, alpha=alpha
     )
+
+
+def support(mechanism: Rappor) -> tuple[Fraction, Fraction]:
+    """Return P[a bit is set] where the value sets it and where it doesn't, in either order."""
+    return mechanism.q_star, mechanism.p_star
+
+
+def bits(mechanism: Rappor) -> Bits:
+    """Return the law of a report's bits: a value sets one for each hash, unless hashes meet."""
+    p1, p0 = support(mechanism)
+    return Bits(mechanism.cells, mechanism.hashes, float(p1), float(p0))
 
 
 def _repeated(

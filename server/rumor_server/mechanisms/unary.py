@@ -13,6 +13,7 @@ from rumor_server.estimation.estimates import Estimates
 from rumor_server.estimation.grouping import Groups, group_bits
 from rumor_server.estimation.pure import estimate_pure
 from rumor_server.tally import Tally
+from rumor_server.weight_law import Bits
 from rumor_shared.mechanisms.unary import Unary
 from rumor_shared.metric import Metric
 
@@ -38,3 +39,8 @@ def group(metric: Metric, tally: Tally, groups: Groups, *, alpha: float = 0.05) 
     return group_bits(
         metric, tally.counts[0], tally.n, mechanism.p, mechanism.q, groups, alpha=alpha
     )
+
+
+def bits(mechanism: Unary) -> Bits:
+    """Return the law of a report's bits: a value sets one."""
+    return Bits(mechanism.cells, 1, float(mechanism.p), float(mechanism.q))

@@ -7,12 +7,12 @@ import pkgutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from fractions import Fraction
 from functools import cached_property
 from math import ceil
 from typing import Any
 
 import rumor_shared.mechanisms
+from rumor_server.estimation.support import support
 from rumor_server.planner.accuracy import Accuracy
 from rumor_shared.errors import RegistryError
 from rumor_shared.fields import Fields
@@ -137,13 +137,5 @@ def _option(name: str, values: tuple[str, ...], epsilon: Decimal) -> Option | Re
         if load > _ROOM:
             return Refusal(name, "has too few cells to tell so many values apart")
         inflation = 1 / (1 - load)
-    accuracy = Accuracy(*_support(module, mechanism), inflation)
+    accuracy = Accuracy(*support(mechanism), inflation)
     return Option(mechanism, k, fields, accuracy, getattr(module, "DECODE_COST", "k"))
-
-
-def _support(module: Any, mechanism: Any) -> tuple[Fraction, Fraction]:
-    """Return p and q: the mechanism's own, unless its server module says what a report supports."""
-    if hasattr(module, "support"):
-        p, q = module.support(mechanism)
-        return p, q
-    return mechanism.p, mechanism.q

@@ -1,17 +1,17 @@
-"""`python -m rumor_simulations.bench`: measure, print a table, write JSON."""
+"""`python -m rumor_simulations.bench`: measure, print a table, write JSON and a page."""
 
 from __future__ import annotations
 
 import importlib
 import json
+import os
 import pkgutil
 import platform
 import sys
-from collections.abc import Sequence
-from datetime import UTC, datetime
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -19,61 +19,82 @@ from rich.table import Table
 
 from rumor_shared.version import __version__
 from rumor_simulations.bench import measures
-from rumor_simulations.bench.row import Row
+from rumor_simulations.bench.page import cells, page
+from rumor_simulations.bench.peers import PINS, PeerUnavailable, peers_python
 
-# Peers are named with their versions: a ratio means nothing without.
-_PEERS = ("numpy", "mmh3", "bitarray")
+# A ratio means nothing without the versions of what it was measured on.
+_OURS = ("numpy", "scipy", "mmh3", "bitarray", "fastapi", "uvicorn")
+# Ours and theirs get one thread each; it counts because nothing has loaded numpy yet.
+_THREADS = {"OPENBLAS_NUM_THREADS": "1"}
 
 app = typer.Typer(add_completion=False)
 
 
 @app.command()
 def bench(
-    subjects: Annotated[
-        list[str] | None, typer.Argument(help="What to measure; everything by default.")
+    only: Annotated[
+        list[str] | None, typer.Option(help="Measure this subject alone; may be given again.")
     ] = None,
     output: Annotated[Path, typer.Option(help="The JSON file to write.")] = Path("bench.json"),
+    write: Annotated[
+        Path | None, typer.Option(help="The page to write, after a run of all subjects.")
+    ] = None,
 ) -> None:
-    """Measure each subject beside its peer, print a table and write JSON."""
+    """Measure each subject beside its peer; print a table, write JSON and a page."""
+    os.environ.update(_THREADS)
     known = [module.name for module in pkgutil.iter_modules(measures.__path__)]
-    chosen = subjects or known
-    for subject in chosen:
+    for subject in only or ():
         if subject not in known:
             raise typer.BadParameter(f"no subject {subject!r}; there are {', '.join(known)}")
     console = Console(stderr=True)
-    rows: list[Row] = []
-    for subject in chosen:
+    _prepare_peers(console)
+    subjects = {}
+    for subject in only or known:
         with console.status(f"measuring {subject}"):
             module = importlib.import_module(f"{measures.__name__}.{subject}")
-            rows += module.measure()
-    Console().print(_table(rows))
-    output.write_text(json.dumps(_document(rows), indent=2) + "\n", "utf-8")
+            rows = [row.as_json() for row in module.measure()]
+        subjects[subject] = {"what": module.__doc__, "rows": rows}
+        if rows:
+            Console().print(_table(subject, rows))
+    document = _document(subjects)
+    output.write_text(json.dumps(document, indent=2) + "\n", "utf-8")
     console.print(f"written to {output}")
+    if write is None:
+        return
+    if only:
+        console.print(f"{write} is left as it is: it is written when all subjects are measured")
+        return
+    write.write_text(page(document), "utf-8")
+    console.print(f"written to {write}")
 
 
-def _document(rows: Sequence[Row]) -> dict[str, object]:
+def _prepare_peers(console: Console) -> None:
+    with console.status("making the peers' environment, once: a minute"):
+        try:
+            peers_python()
+        except PeerUnavailable as error:
+            console.print(str(error), markup=False)
+
+
+def _document(subjects: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "rumor": __version__,
         "python": platform.python_version(),
-        "machine": f"{platform.system()} {platform.machine()}",
-        "versions": {name: version(name) for name in _PEERS},
-        "measured": datetime.now(UTC).date().isoformat(),
-        "rows": [row.as_json() for row in rows],
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+        "environment": _THREADS,
+        "versions": {name: version(name) for name in _OURS},
+        "peers": PINS,
+        "subjects": subjects,
     }
 
 
-def _table(rows: Sequence[Row]) -> Table:
-    table = Table(title="Ours beside peer or floor; below 1 is faster", title_justify="left")
-    table.add_column("what")
-    for heading in ("ours", "unit"):
-        table.add_column(heading, justify="right")
-    table.add_column("peer or floor")
-    for heading in ("peer's", "ratio"):
-        table.add_column(heading, justify="right")
+def _table(subject: str, rows: list[dict[str, Any]]) -> Table:
+    table = Table(title=subject, title_justify="left")
+    for heading in ("what", "ours", "unit", "beside", "theirs", "ratio", "aim"):
+        right = heading in ("ours", "theirs", "ratio", "aim")
+        table.add_column(heading, justify="right" if right else "left")
     for row in rows:
-        peer = "" if row.peer_value is None else f"{row.peer_value:,.4g}"
-        ratio = "" if row.ratio is None else f"{row.ratio:.2f}"
-        table.add_row(row.name, f"{row.value:,.4g}", row.unit, row.peer or "", peer, ratio)
+        table.add_row(*(cell.replace("*", "") for cell in cells(row)))
     return table
 
 

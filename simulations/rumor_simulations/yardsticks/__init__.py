@@ -1,6 +1,5 @@
 """Published numbers that this implementation must reproduce, measured on the shipped estimators.
 
-`yardstick` says what one is; `populations`, `block_hadamard`, `variances` and `identities` measure
-them; `report` writes the table of docs/accuracy.md. `python -m rumor_simulations.yardsticks` runs
-all of it.
+`yardstick` says what one is and `report` writes the table of docs/accuracy.md; the other modules
+measure them. `python -m rumor_simulations.yardsticks` runs all of it.
 """

@@ -7,8 +7,13 @@ import sys
 from itertools import chain
 from pathlib import Path
 
+from rumor_simulations.yardsticks.hierarchy import measure_hierarchy
 from rumor_simulations.yardsticks.identities import measure_identities
+from rumor_simulations.yardsticks.numbers import measure_numbers
+from rumor_simulations.yardsticks.poisoned import measure_poisoning
 from rumor_simulations.yardsticks.report import table
+from rumor_simulations.yardsticks.shuffled import measure_shuffling
+from rumor_simulations.yardsticks.two_rounds import measure_two_rounds
 from rumor_simulations.yardsticks.variances import (
     measure_local_hashing,
     measure_pgr_files,
@@ -27,7 +32,12 @@ def main() -> int:
         measure_pgr_files(given.runs),
         measure_spikes(40 * given.runs),
         measure_local_hashing(4 * given.runs),
+        measure_poisoning(3 * given.runs),
+        measure_hierarchy(30 * given.runs),
+        measure_shuffling(),
         measure_identities(),
+        measure_numbers(),
+        measure_two_rounds(),
     ):
         yardsticks.append(one)
         print(f"{one.name}: {one.what}", file=sys.stderr)

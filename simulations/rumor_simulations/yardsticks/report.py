@@ -17,7 +17,8 @@ authors' own files or papers say; `z` is how many of its own standard errors our
 the prediction (exact where nothing is drawn). Published measurements have errors of their own, of
 about 1% for Y1 to Y4.
 
-Errors are mean squared errors of estimated counts, in devices squared, averaged over all values.
+Rows Y1 to Y8 and LH are mean squared errors of estimated counts, in devices squared, averaged over
+all values. The others say what they are. What is *not offered* is measured for comparison alone.
 
 | | what | predicted | published | ours | z |
 |---|---|---|---|---|---|

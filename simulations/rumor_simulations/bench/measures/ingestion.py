@@ -20,8 +20,8 @@ from statistics import median
 
 import msgspec
 
-from rumor_server.admission import Charges, screen_batch
 from rumor_server.batch import decode_batch
+from rumor_server.screening import Charges, screen_batch
 from rumor_server.sqlite_file import open_writer
 from rumor_server.sqlite_store import SqliteStore
 from rumor_shared.registry import parse_registry
@@ -32,6 +32,8 @@ _ROUNDS = 100
 DAY = date(2026, 11, 30)
 _VALUES = tuple(f"value {number}" for number in range(100))
 _PEER = "SQLite, the same rows"
+# At least 60% of the reports a second that bare inserts reach.
+AIM = 1 / 0.6
 # One metric, whose allowance a batch does not pass.
 REGISTRY = f"""
 [registry]
@@ -50,7 +52,7 @@ expires = 2999-12-31
 
 
 def measure() -> list[Row]:
-    """Count batches of 500 on disk; microseconds a report, medians. Below 1 / 0.6 is the target."""
+    """Count batches of 500 on disk; microseconds a report, medians."""
     with tempfile.TemporaryDirectory(prefix="rumor-bench-") as name:
         folder = Path(name)
         with _counting(folder) as count, _inserting(folder) as insert:
@@ -58,7 +60,8 @@ def measure() -> list[Row]:
             interleaved(calls, 5)
             ours, floor = interleaved(calls, _ROUNDS)
     value, peer = (median(taken) * 1e6 / MAX_BATCH_REPORTS for taken in (ours, floor))
-    return [Row(f"count a report, in batches of {MAX_BATCH_REPORTS}", value, "us", _PEER, peer)]
+    what = f"count a report, in batches of {MAX_BATCH_REPORTS}"
+    return [Row(what, value, "us", _PEER, peer, AIM)]
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
-from rumor_shared.wire import MAX_BATCH_REPORTS, REPORTS_PATH
+from rumor_shared.wire import REPORTS_PATH
 from rumor_simulations.bench.load import requests_per_second
 from rumor_simulations.bench.measures.ingestion import REGISTRY, body
 from rumor_simulations.bench.row import Row, interleaved
@@ -16,33 +16,26 @@ from rumor_simulations.bench.serving import collector, echo
 
 _ROUNDS = 7
 _PEER = "ASGI echo, same server"
-# (reports a request, requests a round, connections at a time): as many devices as a second brings,
-# and as many queues as a drain of a day's outboxes has.
-_LOADS = ((1, 3000, 128), (MAX_BATCH_REPORTS, 100, 8))
+# At least half of the requests a second that an echo reaches.
+_AIM = 2.0
+# As many requests and connections as some seconds' devices bring.
+_REQUESTS = 3000
+_CONNECTIONS = 128
 
 
 def measure() -> list[Row]:
-    """Post single reports and batches of 500; microseconds each, medians.
-
-    Below 2 is the target for single reports; batches are held against SQLite, not an echo.
-    """
-    rows = []
+    """Post single reports; microseconds each, medians."""
     with (
         tempfile.TemporaryDirectory(prefix="rumor-bench-") as folder,
         collector(Path(folder), REGISTRY) as ours,
         echo() as peer,
     ):
-        for reports, requests, connections in _LOADS:
-            calls = [
-                partial(_round, server.port, reports, requests, connections)
-                for server in (ours, peer)
-            ]
-            value, floor = (1e6 / median(rates) for rates in interleaved(calls, _ROUNDS))
-            rows.append(Row(f"POST, reports a body: {reports}", value, "us", _PEER, floor))
-    return rows
+        calls = [partial(_round, server.port) for server in (ours, peer)]
+        value, floor = (1e6 / median(rates) for rates in interleaved(calls, _ROUNDS))
+    return [Row("POST a report", value, "us", _PEER, floor, _AIM)]
 
 
-def _round(port: int, reports: int, requests: int, connections: int) -> float:
+def _round(port: int) -> float:
     day = datetime.now(UTC).date()
-    bodies = [body(reports, day) for _ in range(requests)]
-    return requests_per_second(port, REPORTS_PATH, bodies, connections)
+    bodies = [body(1, day) for _ in range(_REQUESTS)]
+    return requests_per_second(port, REPORTS_PATH, bodies, _CONNECTIONS)

@@ -1,0 +1,81 @@
+"""Ask a collector over HTTP, with a key where it wants one: what `rumor query` and analysts use."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote, urlencode, urlsplit
+from urllib.request import Request, urlopen
+
+from rumor_shared.errors import RumorError
+
+# The collector decodes 10^5 candidates within a minute.
+_TIMEOUT = 120.0
+
+
+class QueryFailed(RumorError):
+    """The collector gave no answer, or said that it has none to give."""
+
+
+def ask(
+    url: str,
+    metric: str,
+    asked: Mapping[str, object],
+    candidates: Sequence[str] | None = None,
+    key: str | None = None,
+) -> dict[str, Any]:
+    """Return a metric's estimates, the collector's answer parsed. Raises QueryFailed."""
+    path = f"/v1/metrics/{quote(metric, safe='')}/estimates?{urlencode(asked)}"
+    body = None if candidates is None else json.dumps({"candidates": list(candidates)}).encode()
+    return _ask(url, path, "rows", body, key)
+
+
+def ask_metrics(url: str, key: str | None = None) -> dict[str, Any]:
+    """Return every metric and what it costs, the collector's answer parsed. Raises QueryFailed."""
+    return _ask(url, "/v1/metrics", "metrics", None, key)
+
+
+def _ask(url: str, path: str, holds: str, body: bytes | None, key: str | None) -> dict[str, Any]:
+    """Return the answer to one request, which must hold a field. The messages say what to do."""
+    if not is_address(url):
+        raise QueryFailed("url: is not one; write http://host:port")
+    if key and not (key.isascii() and key.isprintable()):
+        raise QueryFailed("key: is not one; give what `rumor keys create` printed")
+    headers = {"Accept": "application/json", "Content-Type": "application/json"}
+    if key:
+        headers["Authorization"] = f"Bearer {key}"
+    address = f"{url.rstrip('/')}{path}"
+    try:
+        request = Request(address, body, headers)  # noqa: S310 - http or https
+        with urlopen(request, timeout=_TIMEOUT) as answer:  # noqa: S310 - the same
+            page: object = json.load(answer)
+    except HTTPError as error:
+        raise QueryFailed(f"the collector answers {error.code}: {_detail(error)}") from None
+    except URLError as error:
+        raise QueryFailed(f"no collector answers at {url}: {error.reason}") from None
+    except (http.client.HTTPException, TimeoutError, ValueError) as error:
+        raise QueryFailed(
+            f"what answers at {url} is no collector ({type(error).__name__})"
+        ) from None
+    if not isinstance(page, dict) or holds not in page:
+        raise QueryFailed(f"what answers at {url} is no collector")
+    return page
+
+
+def is_address(url: str) -> bool:
+    """Return whether a text is an address that can be asked."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def _detail(error: HTTPError) -> str:
+    try:
+        return str(json.load(error)["detail"])
+    except (ValueError, KeyError, TypeError, OSError):
+        return "no reason is given"

@@ -1,0 +1,51 @@
+"""How much a collector's memory grows over a million reports: it must not."""
+
+from __future__ import annotations
+
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rumor_shared.wire import MAX_BATCH_REPORTS, REPORTS_PATH
+from rumor_simulations.bench.load import requests_per_second
+from rumor_simulations.bench.measures.ingestion import REGISTRY, body
+from rumor_simulations.bench.row import Row
+from rumor_simulations.bench.serving import collector
+
+_REPORTS = 1_000_000
+# SQLite's cache (64 MiB) fills as ids come, and holds a million of them.
+_WARM = 500_000
+_STEP = 50_000
+
+
+def measure() -> list[Row]:
+    """Post a million reports in batches of 500; MB of resident memory at the end, and halfway.
+
+    Needs Linux's /proc; elsewhere there is nothing to measure.
+    """
+    if not Path("/proc/self/status").exists():
+        return []
+    with (
+        tempfile.TemporaryDirectory(prefix="rumor-bench-") as folder,
+        collector(Path(folder), REGISTRY) as running,
+    ):
+        _post(running.port, _WARM)
+        before = _resident(running.pid)
+        _post(running.port, _REPORTS - _WARM)
+        after = _resident(running.pid)
+    what = f"memory after {_REPORTS:,} reports"
+    return [Row(what, after, "MB", f"after {_WARM:,}", before)]
+
+
+def _post(port: int, reports: int) -> None:
+    for _ in range(reports // _STEP):
+        day = datetime.now(UTC).date()
+        bodies = [body(MAX_BATCH_REPORTS, day) for _ in range(_STEP // MAX_BATCH_REPORTS)]
+        requests_per_second(port, REPORTS_PATH, bodies, 4)
+
+
+def _resident(pid: int) -> float:
+    for line in Path(f"/proc/{pid}/status").read_text("ascii").splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) / 1024
+    raise RuntimeError("the process does not say how much memory it has")
