@@ -200,8 +200,8 @@ def _door(access: ASGIApp, origins: tuple[str, ...]) -> ASGIApp:
         access = CORSMiddleware(
             access,
             allow_origins=origins,
-            allow_methods=["GET", "POST"],
-            allow_headers=["Authorization", "Content-Encoding", "Content-Type"],
-            expose_headers=["ETag", "Retry-After"],
+            allow_methods=["GET", "HEAD", "POST"],
+            allow_headers=["Authorization", "Content-Encoding", "Content-Type", "If-None-Match"],
+            expose_headers=["ETag", "Link", "Retry-After"],
         )
     return SecurityHeaders(access, cross_origin=bool(origins))

@@ -27,15 +27,6 @@ from rumor_server.tally_rows import TallyRow
 _SOURCE_LABEL = b"rumor/collector/1"
 _SOURCE_BYTES = 16
 
-_MERGED = """
-CREATE TABLE IF NOT EXISTS merged (
-    series INTEGER NOT NULL REFERENCES series (series),
-    day    INTEGER NOT NULL,
-    source BLOB    NOT NULL,
-    PRIMARY KEY (series, day, source)
-) STRICT, WITHOUT ROWID
-"""
-
 
 class MergeRefused(StoreError):
     """A tally can't be added; nothing of its file was. `title` names the tally."""
@@ -99,7 +90,6 @@ def merge_tallies(path: Path, busy_seconds: float, tallies: Sequence[DayTally]) 
     with closing(open_writer(path, busy_seconds)) as connection, _faults():
         connection.execute("BEGIN IMMEDIATE")
         try:
-            connection.execute(_MERGED)
             own = _source(connection)
             for entry in tallies:
                 _merge(connection, entry, own)
@@ -141,11 +131,6 @@ def _source(connection: sqlite3.Connection) -> str:
 
 def _others(connection: sqlite3.Connection, series: int, day: int) -> set[str]:
     """Return the collectors whose reports of a day were merged into a series."""
-    (known,) = connection.execute(
-        "SELECT count(*) FROM sqlite_schema WHERE name = 'merged'"
-    ).fetchone()
-    if not known:
-        return set()
     rows = connection.execute(
         "SELECT source FROM merged WHERE series = ? AND day = ?", (series, day)
     )
