@@ -11,7 +11,7 @@ DEMO_READY := .venv/installed-simulations
 DEV_READY := .venv/installed-dev
 INSTALLED_FROM := pyproject.toml shared/rumor_shared/version.py
 
-.PHONY: help demo test lint bench yardsticks docs
+.PHONY: help demo test lint bench yardsticks figures docs
 
 help:
 	@echo "make demo   play 20,000 devices against a real collector (ARGS goes to 'rumor demo')"
@@ -19,6 +19,7 @@ help:
 	@echo "make lint   check style, types and the direction of imports"
 	@echo "make docs   write the reference pages anew, and build the documentation into site/"
 	@echo "make bench  measure speed and memory beside peers, and write docs/performance.md (minutes)"
+	@echo "make figures   draw every figure of the simulations and attacks into figures/ (minutes)"
 	@echo "make yardsticks   reproduce published numbers and write docs/accuracy.md (minutes)"
 
 demo: $(DEMO_READY)
@@ -40,6 +41,11 @@ docs: $(DEV_READY)
 
 bench: $(DEV_READY)
 	$(BIN)/python -m rumor_simulations.bench --write docs/performance.md $(ARGS)
+
+# Tables, PNG and SVG of every experiment and of every attack on the example registry.
+figures: $(DEMO_READY)
+	$(BIN)/rumor simulate --out figures/simulated $(ARGS)
+	$(BIN)/rumor attack examples/metrics.toml --out figures/attacked
 
 yardsticks: $(DEMO_READY)
 	$(BIN)/python -m rumor_simulations.yardsticks --write docs/accuracy.md $(ARGS)
