@@ -10,6 +10,7 @@ from rumor_server.dashboard.activity import reports_a_day
 from rumor_server.dashboard.formats import certainty, count, day, epsilon_text, factor, plural
 from rumor_server.dashboard.linking import linking_bits
 from rumor_server.dashboard.measurements import Question
+from rumor_server.estimation.support import is_pure
 from rumor_shared.epsilon import MICRO
 from rumor_shared.metric import Metric
 from rumor_shared.registry import Registry
@@ -179,9 +180,11 @@ def _who(metric: Metric, busiest: int) -> tuple[str, ...]:
             "devices."
         )
     shift = fake_shift(metric.mechanism, _FAKES)
+    # Behind a regression the bound is that of one cell, which it may give more weight.
+    bound = "up to" if is_pure(metric.mechanism) else "about"
     sentences.append(
         "A dishonest client can't be told from an honest one. If one report in a hundred were a "
-        f"fake, they could raise any one share by up to {shift.up * 100:.1f} points, or lower it "
+        f"fake, they could raise any one share by {bound} {shift.up * 100:.1f} points, or lower it "
         f"by {shift.down * 100:.1f}."
     )
     return tuple(sentences)
