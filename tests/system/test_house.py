@@ -77,6 +77,24 @@ print(*sorted(roots - ours - set(sys.stdlib_module_names) - {"__main__"}))
     assert {name for name in foreign if not name.startswith("_")} == set()
 
 
+def test_base_install_records_into_an_outbox(base_install: Path, tmp_path: Path) -> None:
+    """A base install records into a durable outbox, and loads none of the server's libraries."""
+    script = """
+import sys
+from rumor_client import Client
+client = Client(sys.argv[1], state=sys.argv[2], environ={})
+client.consent.grant()
+metric = next(iter(client.registry.metrics.values()))
+value = metric.mechanism.values[0] if metric.mechanism.values else "a value"
+print(client.record(metric.name, value).status, len(client.waiting()))
+heavy = {"numpy", "pydantic", "fastapi", "msgspec", "scipy"}
+print(*sorted(heavy & {name.partition(".")[0] for name in sys.modules}))
+"""
+    registry = HOUSE / "examples" / "metrics.toml"
+    done = run(base_install, "-I", "-c", script, registry, tmp_path / "state")
+    assert done.stdout.split() == ["recorded", "1"]
+
+
 def test_base_install_names_the_missing_extra(base_install: Path) -> None:
     """`rumor serve` on a base install says which extra to install and exits with 3."""
     result = run(base_install, "-I", base_install.with_name("rumor"), "serve", code=3)
