@@ -142,6 +142,8 @@ def create_app(
         # them.
         docs_url=None,
         redoc_url=None,
+        # A redirect would repeat the Host that a stranger sent.
+        redirect_slashes=False,
     )
     gate = Gate(writer, limits, counters, shapes, today)
     app.devices = {

@@ -52,6 +52,9 @@ def set_up(level: str, form: str) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter() if form == "json" else TextFormatter())
     logging.basicConfig(level=level.upper(), handlers=[handler])
+    # It quotes bytes of what was uploaded.
+    logging.getLogger("python_multipart").disabled = True
+    logging.getLogger("python_multipart.multipart").disabled = True
 
 
 def _bare(kind: type[BaseException], trace: TracebackType | None) -> list[str]:

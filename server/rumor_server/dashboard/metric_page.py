@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 
 from rumor_server.dashboard.activity import Activity, activity
 from rumor_server.dashboard.candidate_lists import CandidateLists, Kept
@@ -122,9 +122,10 @@ class MetricPage:
 
     @property
     def previous(self) -> tuple[date, date]:
-        """The period of the same length just before."""
-        last = self.first - timedelta(days=1)
-        return last - (self.last - self.first), last
+        """The period of the same length just before, as far as the calendar goes back."""
+        last = max(self.first.toordinal() - 1, 1)
+        first = max(last - (self.last - self.first).days, 1)
+        return date.fromordinal(first), date.fromordinal(last)
 
 
 def metric_page(sources: Sources, name: str, view: View) -> MetricPage:

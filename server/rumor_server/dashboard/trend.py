@@ -63,7 +63,8 @@ def measure_trend(
     points = []
     for offset in range(0, days, step):
         start = first + timedelta(days=offset)
-        end = min(start + timedelta(days=step - 1), last)
+        # Counted from the first day: the calendar ends with the year 9999.
+        end = first + timedelta(days=min(offset + step, days) - 1)
         points.append(Point(start, end, measurements.measure(question, start, end)))
     return Trend(tuple(points), step, _marks(points))
 

@@ -399,3 +399,14 @@ def test_offers_its_files_for_ever(running: Collector) -> None:
     assert "immutable" in answer.headers["cache-control"]
     assert "url(" not in answer.text
     assert "@import" not in answer.text
+
+
+@pytest.mark.parametrize("headers", [HTML, JSON, CSV])
+@pytest.mark.parametrize(
+    "period", ["to=9999-12-31", "from=0001-01-01", "from=0001-01-01&to=9999-12-31"]
+)
+def test_the_ends_of_the_calendar_are_days(
+    running: Collector, period: str, headers: dict[str, str]
+) -> None:
+    """A period that reaches the first or the last day there is gets an answer, not a fault."""
+    get(running, f"/metric/theme?{period}", headers=headers)
