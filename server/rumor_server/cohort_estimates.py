@@ -14,10 +14,11 @@ from scipy.special import betainc
 
 from rumor_server.candidate_hashing import hash_candidates, positions, salts
 from rumor_server.cohort_regression import CohortTally, Regression, regress
+from rumor_server.decoded_estimates import decoded_estimates
 from rumor_server.decoding import decode_sketch
 from rumor_server.estimation.estimates import Estimates, Floats
 from rumor_server.estimation.grouping import Groups
-from rumor_server.estimation.significance import check_alpha, quantile
+from rumor_server.estimation.significance import check_alpha
 from rumor_server.hash_table import MAX_ENTRIES, hash_table
 from rumor_server.normal_estimates import estimate_normal
 from rumor_server.support_groups import group_members
@@ -146,22 +147,6 @@ def _decode(metric: Metric, tally: CohortTally, texts: Sequence[str], alpha: flo
         alpha=alpha,
         correction="bonferroni",
     )
-    if decoded is None:
-        return Estimates.empty(known.texts, alpha)
-    wide = quantile(alpha, len(known.texts)) * decoded.std_error
-    closed = metric.mechanism.values is not None
-    return Estimates(
-        values=known.texts,
-        n=tally.n,
-        alpha=alpha,
-        frequency=decoded.estimate,
-        std_error=decoded.std_error,
-        low=decoded.low,
-        high=decoded.high,
-        simultaneous_low=decoded.estimate - wide,
-        simultaneous_high=decoded.estimate + wide,
-        p_value=decoded.p_value,
-        significant=decoded.selected,
-        unexplained=None if closed else decoded.unexplained,
-        unexplained_std_error=None if closed else decoded.unexplained_std_error,
+    return decoded_estimates(
+        known.texts, tally.n, alpha, decoded, closed=metric.mechanism.values is not None
     )

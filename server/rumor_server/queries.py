@@ -12,6 +12,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from rumor_server.accept import accepted
 from rumor_server.candidates import MAX_CANDIDATES, read_candidates, request_body
 from rumor_server.conditional import conditional
 from rumor_server.errors import BadRequest, StoreUnavailable
@@ -280,15 +281,7 @@ def _estimates(
 def _prefers_csv(accept: str) -> bool:
     """Return whether CSV is asked for with more weight than JSON."""
     weights = {"application/json": 0.0, CSV: 0.0}
-    for part in accept.lower().split(","):
-        kind, *parameters = (word.strip() for word in part.split(";"))
-        weight = 1.0
-        for parameter in parameters:
-            if parameter.startswith("q="):
-                try:
-                    weight = float(parameter[2:])
-                except ValueError:
-                    weight = 0.0
+    for kind, weight in accepted(accept).items():
         if kind in weights:
             weights[kind] = weight
         elif kind == "*/*":

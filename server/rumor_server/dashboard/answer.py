@@ -8,6 +8,7 @@ from enum import StrEnum
 from starlette.requests import Request
 from starlette.responses import Response
 
+from rumor_server.accept import accepted
 from rumor_server.errors import BadRequest
 
 
@@ -53,7 +54,7 @@ def wanted_format(request: Request) -> Format:
             raise BadRequest(
                 400, f"query.format: is not a format; write {', '.join(Format)}"
             ) from None
-    weights = _weights(request.headers.get("accept", "*/*"))
+    weights = accepted(request.headers.get("accept", "*/*"))
     rest = weights.get("*/*", 0.0)
     page = max(weights.get("text/html", rest), weights.get("text/*", 0.0))
     best, weight = Format.HTML, page
@@ -61,21 +62,6 @@ def wanted_format(request: Request) -> Format:
         if weights.get(kind, 0.0) > weight:
             best, weight = format_, weights[kind]
     return best
-
-
-def _weights(accept: str) -> dict[str, float]:
-    weights: dict[str, float] = {}
-    for part in accept.lower().split(","):
-        kind, *parameters = (word.strip() for word in part.split(";"))
-        weight = 1.0
-        for parameter in parameters:
-            if parameter.startswith("q="):
-                try:
-                    weight = float(parameter[2:])
-                except ValueError:
-                    weight = 0.0
-        weights[kind] = weight
-    return weights
 
 
 def answer(request: Request, format_: Format, body: str, name: str, status: int = 200) -> Response:

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from rumor_server.bit_tally import bit_tally
 from rumor_server.candidate_hashing import Candidates, hash_candidates, positions, salts
+from rumor_server.decoded_estimates import decoded_estimates
 from rumor_server.decoding import Positions, decode_sketch
 from rumor_server.estimation.count_law import count_law
 from rumor_server.estimation.estimates import Estimates
 from rumor_server.estimation.grouping import Groups, group_bits
 from rumor_server.estimation.pure import estimate_pure
-from rumor_server.estimation.significance import check_alpha, quantile
+from rumor_server.estimation.significance import check_alpha
 from rumor_server.normal_estimates import estimate_normal
 from rumor_server.rappor_md5_hashing import md5_positions
 from rumor_server.tally import Tally
@@ -114,24 +115,7 @@ def _decode(
         alpha=alpha,
         correction="bonferroni",
     )
-    if decoded is None:
-        return Estimates.empty(known.texts, alpha)
-    wide = quantile(alpha, len(known.texts)) * decoded.std_error
-    return Estimates(
-        values=known.texts,
-        n=tally.n,
-        alpha=alpha,
-        frequency=decoded.estimate,
-        std_error=decoded.std_error,
-        low=decoded.low,
-        high=decoded.high,
-        simultaneous_low=decoded.estimate - wide,
-        simultaneous_high=decoded.estimate + wide,
-        p_value=decoded.p_value,
-        significant=decoded.selected,
-        unexplained=decoded.unexplained,
-        unexplained_std_error=decoded.unexplained_std_error,
-    )
+    return decoded_estimates(known.texts, tally.n, alpha, decoded, closed=False)
 
 
 def _positions(metric: Metric, mechanism: Rappor, known: Candidates) -> Positions:
