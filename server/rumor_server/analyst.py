@@ -89,12 +89,12 @@ def _estimates_of(
     database: Path, metric: str, asked: Mapping[str, Any], candidates: Sequence[str] | None
 ) -> dict[str, Any]:
     """Return what the collector on this file would answer."""
-    from rumor_server.control import Control
     from rumor_server.errors import BadRequest
-    from rumor_server.release import release
-    from rumor_server.report_shapes import read_shapes
+    from rumor_server.estimation.release import release
+    from rumor_server.ingestion.report_shapes import read_shapes
     from rumor_server.settings import Settings
-    from rumor_server.sqlite_store import SqliteStore
+    from rumor_server.storage.control import Control
+    from rumor_server.storage.sqlite_store import SqliteStore
 
     if not database.is_file():
         raise QueryFailed(f"{database}: there is no such file; give a database or an address")
@@ -131,7 +131,7 @@ def _day(name: str, day: date | str | None) -> date | None:
 def _frame(rows: list[dict[str, Any]], about: dict[str, Any]) -> pd.DataFrame:
     import pandas as pd
 
-    from rumor_server.release import Row
+    from rumor_server.estimation.release import Row
 
     # By name, so that a frame without a row has the columns and types of any other.
     kinds = {

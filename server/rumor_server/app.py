@@ -16,31 +16,31 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import HTMLResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from rumor_server.access import Access, Keyring, open_scopes
-from rumor_server.addresses import AddressLimit, parse_proxies
+from rumor_server.access.addresses import AddressLimit, parse_proxies
+from rumor_server.access.door import Access, Keyring, open_scopes
+from rumor_server.access.key_limits import KeyLimits
+from rumor_server.access.security_headers import SecurityHeaders
 from rumor_server.clock import system_day
-from rumor_server.control import Control
-from rumor_server.counters import Counters
 from rumor_server.dashboard.routes import dashboard_router
-from rumor_server.day_closing import close_old_days, compact_deltas
-from rumor_server.device_route import DeviceRoute
-from rumor_server.docs_page import docs_page
-from rumor_server.error_answers import answer_errors
-from rumor_server.gate import Gate
-from rumor_server.housekeeping import Housekeeping
-from rumor_server.ingest import Ingest
-from rumor_server.key_limits import KeyLimits
-from rumor_server.openapi import add_ingest
-from rumor_server.prometheus import PrometheusPage
-from rumor_server.queries import analyst_routes, operator_routes
-from rumor_server.registry_in_force import adopt
-from rumor_server.report_shapes import ReportShapes, read_shapes
-from rumor_server.retraction_receipts import Receipts
-from rumor_server.retraction_route import Retract
-from rumor_server.security_headers import SecurityHeaders
+from rumor_server.ingestion.device_route import DeviceRoute
+from rumor_server.ingestion.gate import Gate
+from rumor_server.ingestion.ingest import Ingest
+from rumor_server.ingestion.receipts import Receipts
+from rumor_server.ingestion.report_shapes import ReportShapes, read_shapes
+from rumor_server.ingestion.retraction_route import Retract
+from rumor_server.ingestion.writer import Writer
+from rumor_server.operating.counters import Counters
+from rumor_server.operating.day_closing import close_old_days, compact_deltas
+from rumor_server.operating.housekeeping import Housekeeping
+from rumor_server.operating.prometheus import PrometheusPage
 from rumor_server.settings import Settings
-from rumor_server.store import Store
-from rumor_server.writer import Writer
+from rumor_server.storage.control import Control
+from rumor_server.storage.registry_in_force import adopt
+from rumor_server.storage.store import Store
+from rumor_server.web.docs_page import docs_page
+from rumor_server.web.error_answers import answer_errors
+from rumor_server.web.openapi import add_ingest
+from rumor_server.web.queries import analyst_routes, operator_routes
 from rumor_shared.mechanism import mechanism_module
 from rumor_shared.registry import Registry
 from rumor_shared.version import __version__

@@ -11,12 +11,12 @@ from contextlib import contextmanager
 
 import uvicorn
 
-from rumor_server import logs
 from rumor_server.app import create_app
 from rumor_server.clock import system_day
-from rumor_server.open_store import open_store
+from rumor_server.ingestion.slow_sockets import cutting_protocol
+from rumor_server.operating import logs
 from rumor_server.settings import Settings
-from rumor_server.slow_sockets import cutting_protocol
+from rumor_server.storage.open_store import open_store
 from rumor_shared.registry import load_registry
 
 STOP = (signal.SIGINT, signal.SIGTERM)

@@ -16,11 +16,11 @@ from typing import Protocol
 from tests.server.collecting import TODAY, registry
 from tests.server.store_contract import Remember, together
 
-from rumor_server.batch import Batch, Report, RetractionBatch
 from rumor_server.errors import StoreError
-from rumor_server.retraction import Receipt, Retractions, screen_retractions
-from rumor_server.screening import Charges, screen_batch
-from rumor_server.store import Result, ScreenedBatch, Store
+from rumor_server.ingestion.batch import Batch, Report, RetractionBatch
+from rumor_server.ingestion.retraction import Receipt, Retractions, screen_retractions
+from rumor_server.ingestion.screening import Charges, screen_batch
+from rumor_server.storage.store import Result, ScreenedBatch, Store
 from rumor_shared.wire import Retraction, Verdict
 
 VALUES = 2048

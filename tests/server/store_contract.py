@@ -16,12 +16,12 @@ import pytest
 from psycopg import sql
 from tests.server.collecting import REGISTRY, TODAY, batch, compact, days_ago, registry, report
 
-from rumor_server.batch import RetractionBatch, decode_batch
 from rumor_server.errors import ChangedMeaning
-from rumor_server.postgres_connection import connect
-from rumor_server.retraction import Retractions, screen_retractions
-from rumor_server.screening import Charges, screen_batch
-from rumor_server.store import ScreenedBatch, Store
+from rumor_server.ingestion.batch import RetractionBatch, decode_batch
+from rumor_server.ingestion.retraction import Retractions, screen_retractions
+from rumor_server.ingestion.screening import Charges, screen_batch
+from rumor_server.storage.postgres_connection import connect
+from rumor_server.storage.store import ScreenedBatch, Store
 from rumor_shared.wire import JSON, Reason, Retraction, Verdict
 
 OpenStore = Callable[[], Store]

@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.server.collecting import TODAY, days_ago, registry
 
-from rumor_server.admission import (
+from rumor_server.ingestion.admission import (
     HashedBatch,
     Spent,
     admit,
 )
-from rumor_server.batch import Batch, Report
-from rumor_server.screening import Charges, screen_batch
-from rumor_server.store import ScreenedBatch
+from rumor_server.ingestion.batch import Batch, Report
+from rumor_server.ingestion.screening import Charges, screen_batch
+from rumor_server.storage.store import ScreenedBatch
 from rumor_shared.wire import Reason, Verdict
 
 REGISTRY = registry()

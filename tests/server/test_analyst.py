@@ -13,7 +13,7 @@ from tests.server.collecting import REGISTRY, batch, compact, report
 from tests.system.serving import Serving
 
 from rumor_server import analyst
-from rumor_server.release import Row
+from rumor_server.estimation.release import Row
 
 LASTING = REGISTRY.replace("2026-12-31", "2999-12-31")
 TODAY = datetime.now(UTC).date()

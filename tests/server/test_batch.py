@@ -11,8 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.server.collecting import batch, compact, report
 
-from rumor_server.batch import Batch, decode_batch
 from rumor_server.errors import BadRequest
+from rumor_server.ingestion.batch import Batch, decode_batch
 from rumor_shared.wire import JSON, MSGPACK
 
 GOOD = batch(report(id_=bytes(16)), pseudonym=bytes(16))

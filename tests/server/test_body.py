@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 from starlette.types import Message, Receive
 
-from rumor_server.body import Disconnected, media_type, read_body
 from rumor_server.errors import BadRequest
+from rumor_server.ingestion.body import Disconnected, media_type, read_body
 
 LIMIT = 1 << 20
 

@@ -9,10 +9,10 @@ from typing import Any, cast
 import pytest
 from tests.server.collecting import TODAY, Collector, batch, days_ago, report
 
-from rumor_server.day_closing import HOLD_SECONDS, Hold, close_old_days, compact_deltas
 from rumor_server.errors import Overloaded, StoreUnavailable
-from rumor_server.retraction_receipts import Receipts
-from rumor_server.writer import Writer
+from rumor_server.ingestion.receipts import Receipts
+from rumor_server.ingestion.writer import Writer
+from rumor_server.operating.day_closing import HOLD_SECONDS, Hold, close_old_days, compact_deltas
 
 
 class Clock:

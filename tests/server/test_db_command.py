@@ -7,9 +7,9 @@ import pytest
 from tests.server.postgres_server import Server
 
 from rumor_server.commands import db
-from rumor_server.migrations import check_version, steps
-from rumor_server.open_store import open_store
 from rumor_server.settings import load_settings
+from rumor_server.storage.migrations import check_version, steps
+from rumor_server.storage.open_store import open_store
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_names_its_steps_by_number() -> None:
     from importlib.resources import files
 
     for database in ("sqlite", "postgres"):
-        folder = files("rumor_server.migrations").joinpath(database)
+        folder = files("rumor_server.storage.migrations").joinpath(database)
         names = sorted(file.name for file in folder.iterdir())
         assert [name[:4] for name in names] == [f"{i:04}" for i in range(1, len(names) + 1)]
     assert len(steps("sqlite")) == len(steps("postgres"))

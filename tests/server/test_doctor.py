@@ -11,15 +11,15 @@ import pytest
 from tests.server.collecting import REGISTRY, TODAY, batch, collector, days_ago, registry, report
 from tests.server.postgres_server import Server
 
-from rumor_server import doctor
+from rumor_server.access.keys import Scope, create_key
 from rumor_server.commands import doctor as command
-from rumor_server.control import Control
-from rumor_server.doctor import Level, look_over
-from rumor_server.keys import Scope, create_key
-from rumor_server.postgres_connection import upgrade
-from rumor_server.registry_in_force import adopt
+from rumor_server.operating import doctor
+from rumor_server.operating.doctor import Level, look_over
 from rumor_server.settings import Settings
-from rumor_server.sqlite_store import SqliteStore
+from rumor_server.storage.control import Control
+from rumor_server.storage.postgres_connection import upgrade
+from rumor_server.storage.registry_in_force import adopt
+from rumor_server.storage.sqlite_store import SqliteStore
 
 LASTING = REGISTRY.replace("2026-12-31", "2999-12-31").replace("2026-11-28", "2999-12-31")
 LASTING = LASTING.replace("[metrics.page]", "[metrics.page]\nexpected_devices = 1000000")

@@ -19,11 +19,11 @@ from tests.server.history import STEPS, Database, History, Step
 from tests.server.postgres_server import Server
 from tests.server.store_contract import postgres_remember, sqlite_remember
 
-from rumor_server import postgres_store, sqlite_store
-from rumor_server.postgres_connection import upgrade
-from rumor_server.postgres_store import PostgresStore
-from rumor_server.sqlite_store import SqliteStore
-from rumor_server.store import Store
+from rumor_server.storage import postgres_store, sqlite_store
+from rumor_server.storage.postgres_connection import upgrade
+from rumor_server.storage.postgres_store import PostgresStore
+from rumor_server.storage.sqlite_store import SqliteStore
+from rumor_server.storage.store import Store
 
 HISTORIES = int(os.environ.get("RUMOR_HISTORIES", "60"))
 STEP: st.SearchStrategy[Step] = st.tuples(

@@ -22,7 +22,7 @@ from tests.server.collecting import (
     report,
 )
 
-from rumor_server.batch import decode_batch
+from rumor_server.ingestion.batch import decode_batch
 
 
 def test_counts_each_report_once(running: Collector) -> None:

@@ -9,16 +9,16 @@ import pytest
 from tests.server.collecting import TODAY, batch, compact, registry, report
 from tests.server.postgres_server import Server, binaries
 
-from rumor_server.batch import decode_batch
 from rumor_server.commands import backup as backup_command
 from rumor_server.commands import restore as restore_command
 from rumor_server.errors import StoreError
-from rumor_server.postgres_backup import back_up_postgres, restore_postgres
-from rumor_server.postgres_connection import connect, upgrade
-from rumor_server.postgres_store import PostgresStore
-from rumor_server.screening import Charges, screen_batch
+from rumor_server.ingestion.batch import decode_batch
+from rumor_server.ingestion.screening import Charges, screen_batch
 from rumor_server.settings import Settings
-from rumor_server.store import Store
+from rumor_server.storage.postgres_backup import back_up_postgres, restore_postgres
+from rumor_server.storage.postgres_connection import connect, upgrade
+from rumor_server.storage.postgres_store import PostgresStore
+from rumor_server.storage.store import Store
 from rumor_shared.wire import JSON
 
 

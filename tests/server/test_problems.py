@@ -15,7 +15,7 @@ from rumor_server.errors import (
     StoreError,
     StoreUnavailable,
 )
-from rumor_server.problem import problem_of
+from rumor_server.web.problem import problem_of
 
 SECRET = "SECRET123"
 ESTIMATES = "/v1/metrics/theme/estimates"
@@ -110,7 +110,7 @@ def test_fails_in_one_shape_on_every_route(
     for name in ("revisions", "days", "tally", "check"):
         monkeypatch.setattr(type(running.store), name, fail)
     for place in ("ingest.screen_batch", "retraction_route.screen_retractions"):
-        monkeypatch.setattr(f"rumor_server.{place}", fail)
+        monkeypatch.setattr(f"rumor_server.ingestion.{place}", fail)
     app = running.client.app
     assert isinstance(app, App)
     failed = set()
@@ -136,8 +136,8 @@ def test_hides_a_fault_of_its_own(
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError(SECRET)
 
-    monkeypatch.setattr("rumor_server.queries.release", fail)
-    monkeypatch.setattr("rumor_server.ingest.screen_batch", fail)
+    monkeypatch.setattr("rumor_server.web.queries.release", fail)
+    monkeypatch.setattr("rumor_server.ingestion.ingest.screen_batch", fail)
     check(running.client.get(ESTIMATES), 500)
     body = {"sdk": "x", "day": "2026-11-30", "pseudonym": "A" * 22 + "==", "reports": []}
     check(running.client.post("/v1/reports", content=json.dumps(body), headers=JSON), 500)

@@ -21,7 +21,7 @@ from tests.server.collecting import (
     report,
 )
 
-from rumor_server.queries import _prefers_csv
+from rumor_server.web.queries import _prefers_csv
 from rumor_shared.errors import RegistryError
 
 NULLS = ["estimate", "frequency", "std_error", "low", "high", "simultaneous_low"]

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from rumor_server.mechanisms import rappor
-from rumor_server.rappor_md5_hashing import md5_bits, md5_positions
-from rumor_server.tally import Tally
+from rumor_server.oracles.tally import Tally
+from rumor_server.rappor.md5_hashing import md5_bits, md5_positions
 from rumor_shared.bits import encode_bits
 from rumor_shared.errors import MalformedPayload, RegistryError
 from rumor_shared.mechanisms.rappor import Rappor

@@ -16,11 +16,11 @@ import pytest
 from tests.server.collecting import REGISTRY, batch, compact, report
 from tests.system.serving import Serving
 
+from rumor_server.access.keys import Scope, create_key
 from rumor_server.clock import system_day
-from rumor_server.control import Control
-from rumor_server.keys import Scope, create_key
 from rumor_server.settings import Settings
-from rumor_server.sqlite_store import SqliteStore
+from rumor_server.storage.control import Control
+from rumor_server.storage.sqlite_store import SqliteStore
 
 LASTING = REGISTRY.replace("2026-12-31", "2999-12-31")
 SLOW = 200

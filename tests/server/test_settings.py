@@ -7,8 +7,8 @@ import pytest
 
 from rumor_server.commands import settings
 from rumor_server.errors import SettingsError
+from rumor_server.operating.settings_page import settings_page
 from rumor_server.settings import PREFIX, Settings, load_settings, shown, table
-from rumor_server.settings_page import settings_page
 
 
 def test_has_a_meaning_for_every_setting() -> None:

@@ -20,7 +20,7 @@ from tests.server.store_contract import (
 )
 
 from rumor_server.errors import DiskAlmostFull, StoreError, StoreUnavailable, UnknownSchema
-from rumor_server.sqlite_store import SqliteStore
+from rumor_server.storage.sqlite_store import SqliteStore
 from rumor_shared.wire import Verdict
 
 

@@ -16,13 +16,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.server.collecting import REGISTRY, TODAY, batch, compact, registry, report
 
-from rumor_server.batch import decode_batch
 from rumor_server.commands.tallies import main
 from rumor_server.estimation import estimate_metric
-from rumor_server.screening import Charges, screen_batch
-from rumor_server.sqlite_exchange import MergeRefused, export_tallies, merge_tallies
-from rumor_server.sqlite_store import SqliteStore
-from rumor_server.tally_file import TallyFileError, read_tallies, write_tallies
+from rumor_server.ingestion.batch import decode_batch
+from rumor_server.ingestion.screening import Charges, screen_batch
+from rumor_server.storage.sqlite_exchange import MergeRefused, export_tallies, merge_tallies
+from rumor_server.storage.sqlite_store import SqliteStore
+from rumor_server.storage.tally_file import TallyFileError, read_tallies, write_tallies
 from rumor_shared.wire import JSON
 
 DAYS = [TODAY - timedelta(days=back) for back in (2, 1)]

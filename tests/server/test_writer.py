@@ -9,10 +9,10 @@ from typing import Any, cast
 
 import pytest
 
-from rumor_server.batch import Report
 from rumor_server.errors import DiskAlmostFull, Overloaded, StoreError, StoreUnavailable
-from rumor_server.store import Result, ScreenedBatch, Store
-from rumor_server.writer import Writer
+from rumor_server.ingestion.batch import Report
+from rumor_server.ingestion.writer import Writer
+from rumor_server.storage.store import Result, ScreenedBatch, Store
 from rumor_shared.wire import Verdict
 
 ACCEPTED = Result(Verdict.ACCEPTED)

@@ -11,7 +11,7 @@ import typer
 from rumor_server.clock import utc_now
 from rumor_server.commands.typer_main import AsJson, fail, print_json, run
 from rumor_server.settings import load_settings
-from rumor_server.sqlite_backup import back_up
+from rumor_server.storage.sqlite_backup import back_up
 from rumor_shared.errors import RumorError
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -33,7 +33,7 @@ def backup(
     try:
         settings = load_settings({"database": database}, file=settings_file)
         if settings.database_url:
-            from rumor_server.postgres_backup import back_up_postgres
+            from rumor_server.storage.postgres_backup import back_up_postgres
 
             back_up_postgres(settings.database_url, file)
             if as_json:

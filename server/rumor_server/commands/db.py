@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from rumor_server import sqlite_file
 from rumor_server.commands.typer_main import EXIT_WRONG, AsJson, fail, print_json, run
-from rumor_server.open_store import require_postgres
 from rumor_server.settings import Settings, load_settings
+from rumor_server.storage import sqlite_file
+from rumor_server.storage.open_store import require_postgres
 from rumor_shared.errors import RumorError
 
 _DATABASE = typer.Option(help="The SQLite file, or a postgresql:// address.")
@@ -70,7 +70,7 @@ def _upgrade(settings: Settings) -> tuple[int, int]:
     if not settings.database_url:
         return sqlite_file.upgrade(settings.database, settings.busy_seconds)
     require_postgres()
-    from rumor_server import postgres_connection
+    from rumor_server.storage import postgres_connection
 
     return postgres_connection.upgrade(settings.database_url, settings.busy_seconds)
 
@@ -79,7 +79,7 @@ def _versions(settings: Settings) -> tuple[int, int]:
     if not settings.database_url:
         return sqlite_file.version(settings.database), len(sqlite_file.STEPS)
     require_postgres()
-    from rumor_server import postgres_connection
+    from rumor_server.storage import postgres_connection
 
     with postgres_connection.connect(settings.database_url, settings.busy_seconds) as connection:
         return postgres_connection.version(connection), len(postgres_connection.STEPS)

@@ -10,8 +10,8 @@ import typer
 
 from rumor_server.clock import system_day
 from rumor_server.commands.typer_main import EXIT_WRONG, fail, run
-from rumor_server.doctor import Level, look_over
-from rumor_server.room_checks import check_rooms
+from rumor_server.operating.doctor import Level, look_over
+from rumor_server.operating.room_checks import check_rooms
 from rumor_server.settings import load_settings
 from rumor_shared.errors import RumorError
 

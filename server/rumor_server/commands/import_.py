@@ -15,8 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from rumor_server.commands.typer_main import AsJson, fail, run
-from rumor_server.rappor_files import RapporFileError
-from rumor_server.rappor_import import COLUMNS, ImportedEstimates, import_rappor
+from rumor_server.rappor.analysis import COLUMNS, ImportedEstimates, import_rappor
+from rumor_server.rappor.files import RapporFileError
 from rumor_shared.rappor_md5 import RapporClient
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True)

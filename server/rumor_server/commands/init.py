@@ -55,10 +55,10 @@ def init(
 
 
 def _make_keys(folder: Path) -> dict[str, str]:
-    from rumor_server.control import Control  # most people begin without keys
-    from rumor_server.keys import Scope, create_key
+    from rumor_server.access.keys import Scope, create_key
     from rumor_server.settings import Settings
-    from rumor_server.sqlite_store import SqliteStore
+    from rumor_server.storage.control import Control  # most people begin without keys
+    from rumor_server.storage.sqlite_store import SqliteStore
 
     folder.mkdir(parents=True, exist_ok=True)
     database = folder / DATABASE.name

@@ -11,12 +11,12 @@ from typing import Annotated
 
 import typer
 
+from rumor_server.access.keys import Key, Scope, create_key, list_keys, revoke_key
 from rumor_server.clock import system_day
 from rumor_server.commands.typer_main import AsJson, fail, print_json, run
-from rumor_server.control import Control
-from rumor_server.keys import Key, Scope, create_key, list_keys, revoke_key
-from rumor_server.open_store import open_store
 from rumor_server.settings import load_settings
+from rumor_server.storage.control import Control
+from rumor_server.storage.open_store import open_store
 from rumor_shared.errors import RumorError
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True)

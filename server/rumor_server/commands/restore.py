@@ -10,9 +10,9 @@ import typer
 
 from rumor_server.clock import system_day, utc_now
 from rumor_server.commands.typer_main import AsJson, fail, print_json, run
-from rumor_server.retraction_receipts import Receipts
+from rumor_server.ingestion.receipts import Receipts
 from rumor_server.settings import load_settings
-from rumor_server.sqlite_backup import Restored, restore
+from rumor_server.storage.sqlite_backup import Restored, restore
 from rumor_shared.errors import RumorError
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -39,7 +39,7 @@ def restore_(
     try:
         settings = load_settings({"database": database}, file=settings_file)
         if settings.database_url:
-            from rumor_server.postgres_backup import restore_postgres
+            from rumor_server.storage.postgres_backup import restore_postgres
 
             replayed = restore_postgres(settings, file, system_day(), reopen=reopen)
             if as_json:

@@ -9,8 +9,8 @@ import typer
 
 from rumor_server.commands.typer_main import AsJson, fail, print_json, run
 from rumor_server.errors import SettingsError
+from rumor_server.operating.settings_page import settings_page
 from rumor_server.settings import load_settings, shown
-from rumor_server.settings_page import settings_page
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 

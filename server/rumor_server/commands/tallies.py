@@ -10,9 +10,9 @@ import typer
 
 from rumor_server.commands.typer_main import AsJson, fail, print_json, run
 from rumor_server.settings import DATABASE
-from rumor_server.sqlite_exchange import export_tallies, merge_tallies
-from rumor_server.sqlite_store import SqliteStore
-from rumor_server.tally_file import DayTally, read_tallies, write_tallies
+from rumor_server.storage.sqlite_exchange import export_tallies, merge_tallies
+from rumor_server.storage.sqlite_store import SqliteStore
+from rumor_server.storage.tally_file import DayTally, read_tallies, write_tallies
 from rumor_shared.errors import RumorError
 from rumor_shared.registry import load_registry
 

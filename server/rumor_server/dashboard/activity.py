@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from rumor_server.dashboard.formats import count, short_day
-from rumor_server.store import Store
+from rumor_server.storage.store import Store
 from rumor_shared.metric import Metric
 from rumor_shared.registry import Registry
 

@@ -8,8 +8,8 @@ from enum import StrEnum
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rumor_server.accept import accepted
 from rumor_server.errors import BadRequest
+from rumor_server.web.accept import accepted
 
 
 class Format(StrEnum):

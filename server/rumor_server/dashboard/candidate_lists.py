@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from rumor_server.candidates import MAX_CANDIDATES
 from rumor_server.errors import BadRequest
+from rumor_server.web.candidates import MAX_CANDIDATES
 from rumor_shared.text import TextProblem, canonical_bytes
 
 # Lists of one metric; with 8 MiB an upload they take 128 MiB of disk at most.

@@ -10,7 +10,7 @@ import numpy as np
 from rumor_server.dashboard.measurements import Measured
 from rumor_server.dashboard.reports_needed import reports_needed
 from rumor_server.estimation import compare
-from rumor_server.release import Status
+from rumor_server.estimation.release import Status
 
 
 @dataclass(frozen=True)

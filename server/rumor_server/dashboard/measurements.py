@@ -18,9 +18,9 @@ from datetime import date
 from rumor_server.dashboard.candidate_lists import CandidateList
 from rumor_server.errors import BadRequest
 from rumor_server.estimation import Estimates, combine, estimate_metric
-from rumor_server.release import Status, most_reports
-from rumor_server.store import Store
-from rumor_server.tally import Tally
+from rumor_server.estimation.release import Status, most_reports
+from rumor_server.oracles.tally import Tally
+from rumor_server.storage.store import Store
 from rumor_shared.errors import UnknownMetric
 from rumor_shared.metric import Metric
 

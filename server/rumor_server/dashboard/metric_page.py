@@ -24,8 +24,8 @@ from rumor_server.dashboard.trend import (
 )
 from rumor_server.dashboard.view import MAX_FOLLOWED, Part, View
 from rumor_server.errors import BadRequest
-from rumor_server.release import Status
-from rumor_server.store import Store
+from rumor_server.estimation.release import Status
+from rumor_server.storage.store import Store
 from rumor_shared.metric import Metric
 from rumor_shared.registry import Registry
 

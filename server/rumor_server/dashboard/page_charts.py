@@ -11,7 +11,7 @@ from rumor_server.dashboard.metric_page import MetricPage
 from rumor_server.dashboard.trend import TrendRow
 from rumor_server.dashboard.trend_chart import Panel, panel
 from rumor_server.dashboard.value_table import ValueRow
-from rumor_server.release import Status
+from rumor_server.estimation.release import Status
 
 # A label that lists more than this is no summary.
 _SUMMED_UP = 3

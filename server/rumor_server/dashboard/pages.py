@@ -9,14 +9,14 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from rumor_server.candidates import MAX_CANDIDATES
 from rumor_server.dashboard import formats, page_charts
 from rumor_server.dashboard.links import Links
 from rumor_server.dashboard.metric_page import MetricPage
 from rumor_server.dashboard.metrics_page import MetricsPage
 from rumor_server.dashboard.upload import FILE, TEXTS
 from rumor_server.dashboard.value_table import top_rows, value_table
-from rumor_server.release import Status
+from rumor_server.estimation.release import Status
+from rumor_server.web.candidates import MAX_CANDIDATES
 from rumor_shared.epsilon import MICRO
 from rumor_shared.version import __version__
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from rumor_server.authenticity import fake_shift
 from rumor_server.dashboard.activity import reports_a_day
 from rumor_server.dashboard.formats import certainty, count, day, epsilon_text, factor, plural
 from rumor_server.dashboard.linking import linking_bits
 from rumor_server.dashboard.measurements import Question
+from rumor_server.estimation.authenticity import fake_shift
 from rumor_server.estimation.support import is_pure
 from rumor_shared.epsilon import MICRO
 from rumor_shared.metric import Metric

@@ -30,8 +30,8 @@ from rumor_server.dashboard.tables import metric_csv, metric_json, metrics_csv, 
 from rumor_server.dashboard.upload import read_upload
 from rumor_server.dashboard.view import View, parse_view
 from rumor_server.errors import BadRequest, StoreError
-from rumor_server.problem import problem_of
-from rumor_server.store import Store
+from rumor_server.storage.store import Store
+from rumor_server.web.problem import problem_of
 from rumor_shared.errors import UnknownMetric
 from rumor_shared.registry import Registry
 

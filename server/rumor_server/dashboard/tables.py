@@ -16,7 +16,7 @@ from rumor_server.dashboard.trend import TrendRow
 from rumor_server.dashboard.value_table import ValueRow, all_rows
 from rumor_server.dashboard.view import Part
 from rumor_server.errors import BadRequest
-from rumor_server.release import Status, defused
+from rumor_server.estimation.release import Status, defused
 from rumor_shared.epsilon import MICRO
 from rumor_shared.metric import Metric
 

@@ -9,7 +9,7 @@ from datetime import date, timedelta
 import numpy as np
 
 from rumor_server.dashboard.measurements import Measured, Measurements, Question
-from rumor_server.release import Status
+from rumor_server.estimation.release import Status
 
 # A month of days is as much as a panel shows.
 _MOST_POINTS = 31

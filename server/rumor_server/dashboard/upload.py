@@ -8,9 +8,9 @@ from starlette.datastructures import FormData, Headers, UploadFile
 from starlette.formparsers import FormParser, MultiPartException, MultiPartParser
 from starlette.requests import Request
 
-from rumor_server.body import read_body
-from rumor_server.candidates import MAX_BODY_BYTES
 from rumor_server.errors import BadRequest
+from rumor_server.ingestion.body import read_body
+from rumor_server.web.candidates import MAX_BODY_BYTES
 
 _MULTIPART = "multipart/form-data"
 _FORM = "application/x-www-form-urlencoded"

@@ -11,7 +11,7 @@ from rumor_server.dashboard.measurements import Measured
 from rumor_server.dashboard.view import Sort, View
 from rumor_server.estimation import Estimates, norm_sub
 from rumor_server.estimation.estimates import Floats
-from rumor_server.release import Status
+from rumor_server.estimation.release import Status
 
 # Some 40 KB of HTML: what a phone loads at once and a person still scrolls through.
 PAGE_ROWS = 50

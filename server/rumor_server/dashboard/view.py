@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from rumor_server.errors import BadRequest
-from rumor_server.release import DEFAULT_ALPHA
+from rumor_server.estimation.release import DEFAULT_ALPHA
 from rumor_shared.days import parse_day
 from rumor_shared.metric import MAX_REVISION
 from rumor_shared.text import MAX_TEXT_BYTES

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rumor_server.estimation.estimates import Estimates
 from rumor_server.estimation.grouping import Groups
-from rumor_server.tally import Tally
+from rumor_server.oracles.tally import Tally
 from rumor_shared.mechanism import mechanism_module
 from rumor_shared.metric import Metric
 

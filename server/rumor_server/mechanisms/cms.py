@@ -14,15 +14,15 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor_server.bit_tally import bit_tally
-from rumor_server.cohort_estimates import estimate_cohorts, group_cohorts
-from rumor_server.cohort_regression import CohortTally
 from rumor_server.estimation.estimates import Estimates
 from rumor_server.estimation.grouping import Groups
-from rumor_server.integer_tally import integer_tally
-from rumor_server.tally import Tally
-from rumor_server.walsh_hadamard import walsh_hadamard
-from rumor_server.weight_law import Bits
+from rumor_server.ingestion.weight_law import Bits
+from rumor_server.oracles.bit_tally import bit_tally
+from rumor_server.oracles.cohort_estimates import estimate_cohorts, group_cohorts
+from rumor_server.oracles.cohort_regression import CohortTally
+from rumor_server.oracles.integer_tally import integer_tally
+from rumor_server.oracles.tally import Tally
+from rumor_server.oracles.walsh_hadamard import walsh_hadamard
 from rumor_shared.mechanisms.cms import CountMeanSketch
 from rumor_shared.metric import Metric
 

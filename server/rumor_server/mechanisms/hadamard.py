@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from rumor_server.estimation.estimates import Estimates
 from rumor_server.estimation.grouping import Groups
 from rumor_server.estimation.pure import estimate_pure
-from rumor_server.integer_tally import integer_tally
-from rumor_server.support_groups import group_members, group_outputs
-from rumor_server.tally import Tally
-from rumor_server.walsh_hadamard import walsh_hadamard
+from rumor_server.oracles.integer_tally import integer_tally
+from rumor_server.oracles.support_groups import group_members, group_outputs
+from rumor_server.oracles.tally import Tally
+from rumor_server.oracles.walsh_hadamard import walsh_hadamard
 from rumor_shared.mechanisms.hadamard import Hadamard
 from rumor_shared.metric import Metric
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rumor_server.estimation.estimates import Estimates
 from rumor_server.estimation.grouping import Groups, group_categories
 from rumor_server.estimation.pure import estimate_pure
-from rumor_server.tally import Tally
+from rumor_server.oracles.tally import Tally
 from rumor_shared.mechanisms.krr import Krr
 from rumor_shared.metric import Metric
 

@@ -9,19 +9,19 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor_server.bit_tally import bit_tally
-from rumor_server.candidate_hashing import Candidates, hash_candidates, positions, salts
-from rumor_server.decoded_estimates import decoded_estimates
 from rumor_server.decoding import Positions, decode_sketch
+from rumor_server.decoding.decoded_estimates import decoded_estimates
 from rumor_server.estimation.count_law import count_law
 from rumor_server.estimation.estimates import Estimates
 from rumor_server.estimation.grouping import Groups, group_bits
+from rumor_server.estimation.normal_estimates import estimate_normal
 from rumor_server.estimation.pure import estimate_pure
 from rumor_server.estimation.significance import check_alpha
-from rumor_server.normal_estimates import estimate_normal
-from rumor_server.rappor_md5_hashing import md5_positions
-from rumor_server.tally import Tally
-from rumor_server.weight_law import Bits
+from rumor_server.ingestion.weight_law import Bits
+from rumor_server.oracles.bit_tally import bit_tally
+from rumor_server.oracles.candidate_hashing import Candidates, hash_candidates, positions, salts
+from rumor_server.oracles.tally import Tally
+from rumor_server.rappor.md5_hashing import md5_positions
 from rumor_shared.mechanisms.rappor import RAPPOR_MD5, Rappor
 from rumor_shared.metric import Metric
 from rumor_shared.probability import as_fraction

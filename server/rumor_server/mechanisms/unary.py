@@ -8,12 +8,12 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor_server.bit_tally import bit_tally
 from rumor_server.estimation.estimates import Estimates
 from rumor_server.estimation.grouping import Groups, group_bits
 from rumor_server.estimation.pure import estimate_pure
-from rumor_server.tally import Tally
-from rumor_server.weight_law import Bits
+from rumor_server.ingestion.weight_law import Bits
+from rumor_server.oracles.bit_tally import bit_tally
+from rumor_server.oracles.tally import Tally
 from rumor_shared.mechanisms.unary import Unary
 from rumor_shared.metric import Metric
 

@@ -7,8 +7,8 @@ import sys
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
+from rumor_server.ingestion.slow_sockets import cutting_protocol
 from rumor_server.settings import Settings
-from rumor_server.slow_sockets import cutting_protocol
 
 
 async def echo(scope: Scope, receive: Receive, send: Send) -> None:

@@ -11,7 +11,7 @@ import rumor_server.dashboard.measurements as module
 from rumor_server.dashboard.candidate_lists import CandidateList
 from rumor_server.dashboard.measurements import Measured, Measurements, ask
 from rumor_server.estimation import estimate_metric
-from rumor_server.release import Status, release
+from rumor_server.estimation.release import Status, release
 
 PERIODS = [
     (date(2020, 1, 1), date(2030, 1, 1)),

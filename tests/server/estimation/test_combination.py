@@ -17,7 +17,7 @@ from tests.server.mechanisms.statistics_contract import (
 
 from rumor_server.estimation import CombinationError, Estimates, combine, estimate_metric
 from rumor_server.estimation.pure import estimate_pure
-from rumor_server.tally import Tally
+from rumor_server.oracles.tally import Tally
 
 NAMES = [str(i) for i in range(PAIRS)]
 

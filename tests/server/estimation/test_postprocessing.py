@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tests.server.mechanisms.statistics_contract import metric_of
 
 from rumor_server.estimation import base_cut, estimate_metric, norm_sub, power_ns, simplex_mle
-from rumor_server.tally import Tally
+from rumor_server.oracles.tally import Tally
 
 Floats = NDArray[np.float64]
 

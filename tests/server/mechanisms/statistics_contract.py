@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from rumor_server.estimation import Estimates, estimate_metric
 from rumor_server.estimation.pure import estimate_pure
-from rumor_server.tally import Tally
+from rumor_server.oracles.tally import Tally
 from rumor_shared.mechanism import mechanism_module
 from rumor_shared.metric import Metric
 from rumor_shared.registry import registry_of

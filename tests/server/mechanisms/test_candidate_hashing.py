@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumor_server.candidate_hashing import CandidateError, hash_candidates, mix, positions, salts
+from rumor_server.oracles.candidate_hashing import (
+    CandidateError,
+    hash_candidates,
+    mix,
+    positions,
+    salts,
+)
 from rumor_shared import hashing
 
 words = st.integers(0, 2**64 - 1)

@@ -16,8 +16,8 @@ from tests.server.mechanisms.statistics_contract import (
 )
 
 from rumor_server.estimation import estimate_metric, group
-from rumor_server.tally import Tally
-from rumor_server.walsh_hadamard import walsh_hadamard
+from rumor_server.oracles.tally import Tally
+from rumor_server.oracles.walsh_hadamard import walsh_hadamard
 from rumor_shared.mechanisms.hadamard import Hadamard
 from rumor_shared.metric import Metric
 

@@ -15,7 +15,7 @@ from tests.server.mechanisms.statistics_contract import (
 )
 
 from rumor_server.estimation import estimate_metric, norm_sub
-from rumor_server.tally import Tally
+from rumor_server.oracles.tally import Tally
 from rumor_shared.mechanisms.krr import Krr
 from rumor_shared.metric import Metric
 

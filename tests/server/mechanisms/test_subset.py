@@ -17,7 +17,7 @@ from tests.server.mechanisms.statistics_contract import (
 )
 
 from rumor_server.estimation import GroupError, estimate_metric, group
-from rumor_server.tally import Tally
+from rumor_server.oracles.tally import Tally
 from rumor_shared.mechanisms.subset import Subset
 from rumor_shared.metric import Metric
 

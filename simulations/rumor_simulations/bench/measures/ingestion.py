@@ -20,10 +20,10 @@ from statistics import median
 
 import msgspec
 
-from rumor_server.batch import decode_batch
-from rumor_server.screening import Charges, screen_batch
-from rumor_server.sqlite_file import open_writer
-from rumor_server.sqlite_store import SqliteStore
+from rumor_server.ingestion.batch import decode_batch
+from rumor_server.ingestion.screening import Charges, screen_batch
+from rumor_server.storage.sqlite_file import open_writer
+from rumor_server.storage.sqlite_store import SqliteStore
 from rumor_shared.registry import parse_registry
 from rumor_shared.wire import JSON, MAX_BATCH_REPORTS
 from rumor_simulations.bench.row import Row, interleaved, seconds

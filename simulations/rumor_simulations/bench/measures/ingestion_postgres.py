@@ -12,8 +12,8 @@ from contextlib import closing, contextmanager
 from functools import partial
 from statistics import median
 
-from rumor_server.batch import decode_batch
-from rumor_server.screening import Charges, screen_batch
+from rumor_server.ingestion.batch import decode_batch
+from rumor_server.ingestion.screening import Charges, screen_batch
 from rumor_shared.registry import parse_registry
 from rumor_shared.wire import JSON, MAX_BATCH_REPORTS
 from rumor_simulations.bench.measures.ingestion import AIM, DAY, REGISTRY, body
@@ -29,7 +29,7 @@ def measure() -> list[Row]:
     url = os.environ.get(_ADDRESS)
     if not url:
         return []
-    from rumor_server.postgres_connection import connect, upgrade
+    from rumor_server.storage.postgres_connection import connect, upgrade
 
     with connect(url, 5) as connection:
         connection.execute("DROP SCHEMA IF EXISTS rumor CASCADE")
@@ -45,7 +45,7 @@ def measure() -> list[Row]:
 
 @contextmanager
 def _counting(url: str) -> Iterator[Callable[[], object]]:
-    from rumor_server.postgres_store import PostgresStore
+    from rumor_server.storage.postgres_store import PostgresStore
 
     registry = parse_registry(REGISTRY.encode())
     charges = Charges(registry)
@@ -64,7 +64,7 @@ def _counting(url: str) -> Iterator[Callable[[], object]]:
 
 @contextmanager
 def _inserting(url: str) -> Iterator[Callable[[], object]]:
-    from rumor_server.postgres_connection import connect
+    from rumor_server.storage.postgres_connection import connect
 
     tables = ("ids", "spend", "deltas")
     with connect(url, 5) as connection:

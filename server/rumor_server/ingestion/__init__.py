@@ -1,0 +1,1 @@
+"""From a request to a durable verdict: decode, screen, admit, write, and take back."""

@@ -1,0 +1,176 @@
+"""The one thread of a process that writes, and the bounded queue before it.
+
+It drains what waits, commits it in one transaction, and only then resolves what the requests
+await: a verdict is never ahead of the disk. While one commit syncs, the next group gathers, so the
+cost of a sync is shared by all that waited for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import shutil
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rumor_server.errors import DiskAlmostFull, Overloaded, StoreError, log_fault
+from rumor_server.storage.store import Result, ScreenedBatch, Store
+
+# A group this large takes some 50 ms to write: larger ones save nothing and delay the rest.
+GROUP_REPORTS = 5_000
+# What an overloaded client waits; the queue is a second's work, and jitter is the client's.
+RETRY_SECONDS = 2
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """Something to do, and the future that someone awaits on the event loop."""
+
+    work: ScreenedBatch | Callable[[Store], Any]
+    future: asyncio.Future[Any]
+    weight: int
+
+
+class Writer:
+    """Commits batches for a store on one thread, in groups, in the order of arrival.
+
+    At most `queue_reports` small reports wait, and fewer large ones. With `disk`, a directory,
+    nothing is written while less than `reserve_bytes` are free there.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        queue_reports: int,
+        disk: Path | None = None,
+        reserve_bytes: int = 0,
+    ) -> None:
+        self._store = store
+        self._queue_reports = queue_reports
+        self._disk = disk
+        self._reserve_bytes = reserve_bytes
+        self._waiting: deque[_Waiting] = deque()
+        self._weight = 0
+        self._closing = False
+        self._changed = threading.Condition()
+        self._thread = threading.Thread(target=self._run, name="rumor-writer", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the thread runs and takes more work."""
+        return self._thread.is_alive() and not self._closing
+
+    async def submit(self, batch: ScreenedBatch) -> list[Result]:
+        """Return a result for each report of `batch`, after they are durable.
+
+        Raises Overloaded if too many wait already, StoreError if the commit failed.
+        """
+        results: list[Result] = await self._enqueue(batch, batch.weight)
+        return results
+
+    async def call(self, work: Callable[[Store], Any], weight: int = 0) -> Any:
+        """Return what `work` returns for the store, on the writer's thread, between two groups.
+
+        Raises Overloaded if too much waits to take `weight` more, and what `work` raises.
+        """
+        return await self._enqueue(work, weight)
+
+    def close(self, seconds: float) -> bool:
+        """Write what waits, then stop. Returns whether that took no more than `seconds`."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify()
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def _enqueue(
+        self, work: ScreenedBatch | Callable[[Store], Any], weight: int
+    ) -> asyncio.Future[Any]:
+        future = asyncio.get_running_loop().create_future()
+        with self._changed:
+            if self._closing or self._weight + weight > self._queue_reports:
+                raise Overloaded(RETRY_SECONDS)
+            self._weight += weight
+            self._waiting.append(_Waiting(work, future, weight))
+            self._changed.notify()
+        return future
+
+    def _run(self) -> None:
+        while group := self._next_group():
+            outcomes = self._do(group)
+            _resolve(group[0].future.get_loop(), zip(group, outcomes, strict=True))
+
+    def _next_group(self) -> list[_Waiting]:
+        """Wait for work; return one call, or all batches up to the next call; nothing to stop."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting or self._closing)
+            group: list[_Waiting] = []
+            weight = 0
+            while self._waiting and weight < GROUP_REPORTS:
+                is_call = not isinstance(self._waiting[0].work, ScreenedBatch)
+                if is_call and group:
+                    break
+                group.append(self._waiting.popleft())
+                weight += group[-1].weight
+                if is_call:
+                    break
+            self._weight -= weight
+            return group
+
+    def _do(self, group: list[_Waiting]) -> list[Any]:
+        """Return a result or an exception for each of a group."""
+        work = group[0].work
+        try:
+            if not isinstance(work, ScreenedBatch):
+                return [work(self._store)]
+            self._check_disk()
+            return list(self._store.commit([w.work for w in group]))  # type: ignore[misc]
+        except Exception as error:
+            if len(group) == 1 or isinstance(error, StoreError):
+                return [_as_answer(error)] * len(group)
+            # One batch may be at fault. Ids make it safe to write again what may be written.
+            return [outcome for waiting in group for outcome in self._do([waiting])]
+
+    def _check_disk(self) -> None:
+        if self._disk is None:
+            return
+        free = shutil.disk_usage(self._disk).free
+        if free < self._reserve_bytes:
+            raise DiskAlmostFull(free, self._reserve_bytes)
+
+
+def _as_answer(error: Exception) -> Exception:
+    if isinstance(error, StoreError):
+        log.warning("a group was not committed: %s", error)
+    else:
+        log_fault(log, "a batch", error)
+    return error
+
+
+def _resolve(loop: asyncio.AbstractEventLoop, outcomes: Iterable[tuple[_Waiting, Any]]) -> None:
+    done = list(outcomes)
+
+    def resolve() -> None:
+        for waiting, outcome in done:
+            if waiting.future.done():
+                continue
+            if isinstance(outcome, Exception):
+                waiting.future.set_exception(outcome)
+            else:
+                waiting.future.set_result(outcome)
+
+    try:
+        loop.call_soon_threadsafe(resolve)
+    except RuntimeError:
+        log.warning("the server stopped before %d answers could be sent", len(done))

@@ -1,0 +1,1 @@
+"""What keeps a collector well: day closing, counters, logs, and the doctor."""

@@ -1,0 +1,1 @@
+"""What frequency oracles share: tallies, hash tables, transforms, and regression on cohorts."""

@@ -1,0 +1,1 @@
+"""Where tallies, ids and spend are kept: one protocol, and one file of SQL for each database."""

@@ -1,0 +1,33 @@
+"""The numbered steps from an empty database to the one that this program knows, in SQL.
+
+A step is never edited once it was released: databases out there have run it.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+from rumor_server.errors import UnknownSchema
+
+
+def steps(database: str) -> list[str]:
+    """Return the scripts for `sqlite` or `postgres`; number i of them makes version i + 1."""
+    folder = files("rumor_server.storage.migrations").joinpath(database)
+    scripts = sorted(
+        (file for file in folder.iterdir() if file.name.endswith(".sql")), key=lambda one: one.name
+    )
+    return [script.read_text("utf-8") for script in scripts]
+
+
+def check_version(found: int, known: int) -> None:
+    """Raise UnknownSchema, with what to do, unless a database has the version of this program."""
+    if found > known:
+        raise UnknownSchema(
+            f"the database has schema version {found}, and this program knows {known}; "
+            "install the version of Rumor that wrote it"
+        )
+    if found < known:
+        raise UnknownSchema(
+            f"the database has schema version {found}, and this program needs {known}; "
+            "make a backup, then run `rumor db upgrade`"
+        )

@@ -1,0 +1,122 @@
+"""Back up a PostgreSQL database with its own tools, and restore it into an empty one.
+
+`pg_dump` copies one snapshot while collectors write. The keys of open days are left out, as from a
+backup of SQLite.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from contextlib import closing
+from datetime import date
+from pathlib import Path
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
+from rumor_server.errors import StoreError
+from rumor_server.ingestion.receipts import Receipts
+from rumor_server.settings import Settings
+from rumor_server.storage.postgres_connection import connect
+from rumor_server.storage.postgres_store import PostgresStore
+
+_KEYS = "rumor.day_keys"
+_SECONDS = 6 * 3600
+# libpq's own names for what an address may hold; the password goes there too, and so never stands
+# among the words of a process, which all users of the machine can read.
+_VARIABLES = {
+    "host": "PGHOST",
+    "hostaddr": "PGHOSTADDR",
+    "port": "PGPORT",
+    "dbname": "PGDATABASE",
+    "user": "PGUSER",
+    "password": "PGPASSWORD",
+    "sslmode": "PGSSLMODE",
+    "sslrootcert": "PGSSLROOTCERT",
+}
+
+
+def back_up_postgres(url: str, destination: Path) -> None:
+    """Write a backup that its owner alone may read. Raises StoreError, FileExistsError."""
+    if destination.exists():
+        raise FileExistsError(f"{destination}: exists already; give another name")
+    staged = destination.with_name(destination.name + ".staged")
+    staged.unlink(missing_ok=True)
+    os.close(os.open(staged, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    try:
+        words = ["pg_dump", "--format=custom", "--no-owner", "--no-privileges", "--schema=rumor"]
+        _run([*words, f"--exclude-table-data={_KEYS}", f"--file={staged}"], url)
+        listed = _run(["pg_restore", "--list", str(staged)], url)
+        if " TABLE DATA rumor tallies " not in listed or " TABLE DATA rumor day_keys " in listed:
+            raise StoreError("the dump is not what a backup must be; look at pg_dump's version")
+        with staged.open("rb") as file:
+            os.fsync(file.fileno())
+        os.link(staged, destination)
+    finally:
+        staged.unlink(missing_ok=True)
+
+
+def restore_postgres(settings: Settings, backup: Path, today: date, *, reopen: bool) -> int:
+    """Restore into a database without a schema `rumor`; return how many retractions it redid.
+
+    Days up to `today` are closed unless `reopen`. Raises StoreError; then nothing was restored.
+    """
+    if not backup.exists():
+        raise StoreError(f"{backup}: there is no such file")
+    url = settings.database_url
+    with connect(url, settings.busy_seconds) as connection:
+        if connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = 'rumor'").fetchone():
+            raise StoreError(
+                "the database has a schema `rumor`: make an empty database and give its URL, or "
+                "drop the schema once you know that the backup is whole"
+            )
+    name = conninfo_to_dict(url).get("dbname")
+    words = ["pg_restore", "--exit-on-error", "--single-transaction", "--no-owner"]
+    _run([*words, f"--dbname={name}", str(backup)], url)
+    with connect(url, settings.busy_seconds) as connection:
+        # Their keys are gone: no account of an open day can be found by them.
+        connection.execute("DELETE FROM spend")
+    with closing(PostgresStore(url, busy_seconds=settings.busy_seconds)) as store:
+        replayed = store.replay(Receipts(settings.receipts_folder).read())
+        if not reopen:
+            store.close_days(today)
+    return replayed
+
+
+def _run(words: list[str], url: str) -> str:
+    program = shutil.which(words[0])
+    if program is None:
+        raise StoreError(f"{words[0]} is not installed; install PostgreSQL's client programs")
+    try:
+        done = subprocess.run(  # noqa: S603 - our own words, and no shell
+            [program, *words[1:]],
+            env=_environment(url),
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise StoreError(f"{words[0]} did not end ({type(error).__name__})") from None
+    if done.returncode:
+        last = done.stderr.strip().splitlines()[-1:] or ["no word of why"]
+        raise StoreError(f"{words[0]} failed: {last[0]}")
+    return done.stdout
+
+
+def _environment(url: str) -> Mapping[str, str]:
+    try:
+        given = conninfo_to_dict(url)
+    except psycopg.ProgrammingError:
+        raise StoreError("database_url: is not an address of PostgreSQL") from None
+    unknown = sorted(set(given) - set(_VARIABLES))
+    if unknown:
+        raise StoreError(
+            f"database_url: {', '.join(unknown)} can't be given to PostgreSQL's own programs; "
+            "set it in their environment and leave it out of the address"
+        )
+    own = {variable: str(given[name]) for name, variable in _VARIABLES.items() if name in given}
+    return dict(os.environ) | own

@@ -1,0 +1,1 @@
+"""What HTTP asks of the routes that people read: addresses, media types, errors, the document."""
