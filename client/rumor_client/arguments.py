@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from rumor_client.errors import ConfigurationError
 from rumor_client.folders import state_path
 from rumor_client.state import State
-from rumor_client.transport import Request, Response
 from rumor_shared.registry import Registry, load_registry, parse_registry
+
+if TYPE_CHECKING:
+    from rumor_client.transport import Request, Response
 
 
 def registry_from(given: Registry | str | os.PathLike[str] | bytes) -> Registry:

@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping
-from decimal import Decimal
 from time import monotonic, sleep
-from types import TracebackType
-from typing import TYPE_CHECKING
 
-from rumor_client.arguments import check_key, registry_from, send, state_from
-from rumor_client.clock import Clock, utc_now
-from rumor_client.consent import Consent
-from rumor_client.delivery import FlushResult, UploadStatus
-from rumor_client.errors import StateBusy, StateUnavailable
-from rumor_client.ledger import EVERYTHING, LIFE, Account, AppCaps, app_cap
-from rumor_client.outbox import Bounds
-from rumor_client.randomness import Randomness, system_randomness
-from rumor_client.recording import Recorder
-from rumor_client.report import Sent, Waiting
-from rumor_client.result import RecordStatus, Result
-from rumor_client.state import LOCK_WAIT, State
-from rumor_client.status import Status
-from rumor_client.transport import Transport, check_endpoint
-from rumor_client.warn import warn_once
-from rumor_shared.days import utc_day
-from rumor_shared.registry import Registry
+from rumor_client.clock import utc_now
+from rumor_client.randomness import system_randomness
 
+# Type checkers take this name as true; what a client is made of is loaded by who makes one.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Mapping
+    from decimal import Decimal
+    from types import TracebackType
+
+    from rumor_client.clock import Clock
+    from rumor_client.delivery import FlushResult
     from rumor_client.forgetting import Forgotten
+    from rumor_client.outbox import Bounds
+    from rumor_client.randomness import Randomness
+    from rumor_client.report import Sent, Waiting
+    from rumor_client.result import Result
+    from rumor_client.state import State
+    from rumor_client.status import Status
+    from rumor_client.transport import Transport
     from rumor_client.upload import Uploader
     from rumor_client.view import Seen
     from rumor_client.worker import Worker
+    from rumor_shared.registry import Registry
 
 # How long a denial waits for the request under way, and an app for its last upload.
 _LAST_REQUEST = 2.0
@@ -76,13 +73,18 @@ class Client:
         transport: Transport | None = None,
         randomness: Callable[[], Randomness] = system_randomness,
     ) -> None:
+        # Exact arithmetic and the state file take ten times as long to load as this class.
+        from rumor_client.arguments import check_key, registry_from, send, state_from
+        from rumor_client.consent import Consent
+        from rumor_client.ledger import AppCaps, app_cap
+        from rumor_client.outbox import Bounds
+        from rumor_client.recording import Recorder
+
         self.registry = registry_from(registry)
         self._caps = AppCaps(app_cap("daily_cap", daily_cap), app_cap("lifetime_cap", lifetime_cap))
         self._state = state_from(state, app, endpoint)
         self._clock = clock
         self._randomness = randomness
-        self._closed = False
-        self._recorder = Recorder(self.registry, self._caps, bounds or Bounds(), randomness)
         self.consent = Consent(
             (metric.purpose for metric in self.registry.metrics.values()),
             self._state,
@@ -91,9 +93,20 @@ class Client:
             policy=policy,
             before_denial=self._let_go,
         )
+        self._recorder = Recorder(
+            self.registry,
+            self._caps,
+            bounds or Bounds(),
+            state=self._state,
+            consent=self.consent,
+            clock=clock,
+            randomness=randomness,
+        )
         self._uploader: Uploader | None = None
         self._worker: Worker | None = None
         if endpoint is not None:
+            from rumor_client.transport import check_endpoint
+
             self._uploader = self._make_uploader(
                 check_endpoint(endpoint), check_key(key), transport or send
             )
@@ -129,28 +142,7 @@ class Client:
         for what the metric can't take, before anything is drawn or spent; a clock that is naive
         raises ValueError. Whether a report is made never depends on which value is given.
         """
-        declared = self.registry.metric(metric)
-        if self._closed:
-            return Result(RecordStatus.CLOSED, metric)
-        day = utc_day(self._clock())
-        deadline = monotonic() + LOCK_WAIT
-        try:
-            if not self.consent.is_granted(declared.purpose):
-                return Result(RecordStatus.NO_CONSENT, metric)
-            if declared.expired(day):
-                return Result(RecordStatus.EXPIRED, metric)
-            text = declared.text_of(value)
-            with self._state.transaction(max(0.0, deadline - monotonic())) as transaction:
-                # Another process may have denied since.
-                stored = transaction.choices()
-                if not self.consent.resolve(declared.purpose, stored).granted:
-                    return Result(RecordStatus.NO_CONSENT, metric)
-                result = self._recorder.record(transaction, declared, text, day)
-        except StateBusy:
-            return Result(RecordStatus.BUSY, metric)
-        except StateUnavailable as error:
-            warn_once("unavailable", f"rumor: {error}")
-            return Result(RecordStatus.UNAVAILABLE, metric)
+        result = self._recorder.record(metric, value)
         if result.recorded and self._worker is not None:
             self._worker.wake()
         return result
@@ -163,6 +155,8 @@ class Client:
         collector's `Retry-After` is kept in any case.
         Nothing that the network, the collector or the state does is raised.
         """
+        from rumor_client.delivery import FlushResult, UploadStatus
+
         if self._uploader is None:
             return FlushResult(UploadStatus.OFF, detail="there is no endpoint")
         from rumor_client.exchange import REQUEST_TIMEOUT
@@ -185,30 +179,11 @@ class Client:
 
     def status(self) -> Status:
         """Return what holds, what is spent and what waits. Raises StateBusy, StateUnavailable."""
-        today = utc_day(self._clock())
-        accounts = [Account("all", EVERYTHING, today.isoformat()), Account("all", EVERYTHING, LIFE)]
-        with self._state.transaction() as transaction:
-            stored = transaction.choices()
-            spent_today, spent_life = transaction.spent(accounts)
-            size = transaction.size()
-            sent = sum(item.may_count for item in transaction.sent())
-            beyond_recall = transaction.beyond_recall()
-            dropped = transaction.drops()
-        lives = (self.registry.lifetime_epsilon, self._caps.lifetime)
-        days = (self.registry.daily_epsilon, self._caps.daily)
-        return Status(
-            consent={name: self.consent.resolve(name, stored) for name in self.consent.purposes},
-            spent_today=spent_today,
-            daily_cap=min(cap for cap in days if cap is not None),
-            spent_life=spent_life,
-            lifetime_cap=min((cap for cap in lives if cap is not None), default=None),
-            waiting=size.reports,
-            waiting_bytes=size.stored,
-            sent=sent,
-            beyond_recall=beyond_recall,
-            dropped=dropped,
-            stopped=self._uploader.stopped if self._uploader else None,
-            erasure_pending=self._state.erasure_pending(),
+        from rumor_client.status import status_of  # only who looks needs it
+
+        stopped = self._uploader.stopped if self._uploader else None
+        return status_of(
+            self.registry, self._caps, self._state, self.consent, self._clock(), stopped
         )
 
     def waiting(self) -> list[Waiting]:
@@ -257,7 +232,7 @@ class Client:
 
         What could not be sent stays for the next run. May be called again.
         """
-        self._closed = True
+        self._recorder.close()
         if self._worker is not None:
             deadline = monotonic() + _LAST_REQUEST
             self._worker.close(deadline)

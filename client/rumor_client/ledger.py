@@ -112,26 +112,13 @@ def _given(
     return tuple((cap, scope, limit) for cap, scope, limit in caps if limit is not None)
 
 
-# Exact logarithms take some 100 microseconds; by the metric's fingerprint they are shared by every
-# client of the process. Cleared when full, which only costs time.
-_COSTS: dict[tuple[str, int, int], Cost] = {}
-_MAX_COSTS = 4096
-
-
 def cost(metric: Metric, number: int, number_today: int) -> Cost:
     """Return what the report with these 1-based numbers in its series adds, in micro-epsilon."""
-    key = (metric.fingerprint, number, number_today)
-    known = _COSTS.get(key)
-    if known is None:
-        mechanism = metric.mechanism
-        known = Cost(
-            mechanism.epsilon_day(number_today) - mechanism.epsilon_day(number_today - 1),
-            mechanism.epsilon_life(number) - mechanism.epsilon_life(number - 1),
-        )
-        if len(_COSTS) >= _MAX_COSTS:
-            _COSTS.clear()
-        _COSTS[key] = known
-    return known
+    mechanism = metric.mechanism
+    return Cost(
+        mechanism.epsilon_day(number_today) - mechanism.epsilon_day(number_today - 1),
+        mechanism.epsilon_life(number) - mechanism.epsilon_life(number - 1),
+    )
 
 
 def refusal(

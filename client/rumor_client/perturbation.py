@@ -79,8 +79,8 @@ def perturb(
 
 
 def _tag(metric: Metric, text: str, identity: Identity) -> bytes:
-    import hashlib  # with hmac, a quarter of the client's import time; mechanisms without
-    import hmac  # permanent answers never need them
+    import hashlib  # a device without permanent answers needs neither
+    import hmac
 
     message = length_prefixed(
         MEMO_LABEL, metric.name, metric.revision, metric.mechanism.cohorts, text

@@ -19,16 +19,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import lru_cache
 
-from rumor_shared.probability import BITS, ONE
-from rumor_shared.wire import length_prefixed
+from rumor_shared.probability import BITS
 
 PERMANENT_LABEL = "rumor/permanent/1"
 
-# One system call for nine digits of a 128-bit vector and most of what follows.
-_CHUNK = 192
+# One system call serves a report: a vector of 128 bits takes nine digits or ten, and its id as many
+# bytes as one digit; a single draw and the id fit the smallest chunk.
+_DIGITS_A_CHUNK = 12
+_SMALLEST_CHUNK = 64
 # SHAKE-256 has a rate of 136 bytes: two blocks serve most permanent answers.
 _FIRST_SQUEEZE = 272
+# What is the same for every report of a metric is worked out once. An app has dozens of metrics,
+# and a mechanism one pair of probabilities or two.
+_REMEMBERED = 1024
+
+_FROM_THE_TOP = tuple(reversed(range(BITS + 1)))
 
 ReadBytes = Callable[[int], bytes]
 
@@ -36,25 +43,51 @@ ReadBytes = Callable[[int], bytes]
 class Randomness:
     """Draws of exact probability from a stream of uniform bytes.
 
-    `read(n)` returns the next n bytes of the stream.
+    `read(n)` returns the next n bytes of the stream, or more of them: what a draw leaves over, the
+    next draw takes first. `chunk` is the beginning of the stream, if some of it is there already.
     """
 
-    __slots__ = ("_read",)
+    __slots__ = ("_at", "_chunk", "_read")
 
-    def __init__(self, read: ReadBytes) -> None:
+    def __init__(self, read: ReadBytes, chunk: bytes = b"") -> None:
         self._read = read
+        self._chunk = chunk
+        self._at = 0
 
     def bernoulli(self, numerator: int) -> bool:
         """Return True with probability exactly numerator / 2**64."""
-        return self.bits(1, 1, numerator, 0) == 1
+        # What `bits` does for one bit, in half of its time: most mechanisms ask little else.
+        certain, digits = _digits(numerator, 0)
+        if certain:
+            return True
+        chunk, at = self._chunk, self._at
+        for threshold in digits:
+            if at == len(chunk):
+                self._at = at
+                chunk, at = self._fetch(1), 0
+            digit = chunk[at] & 1
+            at += 1
+            if digit << 1 != threshold:
+                self._at = at
+                return not digit
+        self._at = at
+        return False
 
     def below(self, n: int) -> int:
         """Return an integer in [0, n), each with probability exactly 1 / n."""
         width = (n - 1).bit_length()
         mask = (1 << width) - 1
-        size = (width + 7) // 8
+        size = (width + 7) >> 3
         while True:
-            drawn = int.from_bytes(self._read(size), "little") & mask
+            at = self._at
+            end = at + size
+            chunk = self._chunk
+            if end > len(chunk):
+                chunk, at, end = self._fetch(size), 0, size
+            self._at = end
+            # A byte of its own is read in half the time.
+            word = chunk[at] if size == 1 else int.from_bytes(chunk[at:end], "little")
+            drawn = word & mask
             if drawn < n:
                 return drawn
 
@@ -75,69 +108,76 @@ class Randomness:
         Bit i is 1 with probability exactly if_set / 2**64 where bit i of `set_mask` is 1, and
         if_clear / 2**64 elsewhere.
         """
-        size = (count + 7) // 8
-        undecided = (1 << count) - 1
-        clear_mask = undecided & ~set_mask
-        ones = 0
-        if if_set == ONE:
-            ones |= set_mask
-            undecided &= clear_mask
-        if if_clear == ONE:
-            ones |= clear_mask
-            undecided &= set_mask
-        thresholds = (0, clear_mask, set_mask, set_mask | clear_mask)
-        # Below their lowest digit both thresholds are zero: an undecided u is not less than either.
-        lowest = ((if_set | if_clear | ONE) & -(if_set | if_clear | ONE)).bit_length() - 1
-        read, to_int = self._read, int.from_bytes
-        for digit in range(BITS - 1, lowest - 1, -1):
+        size = (count + 7) >> 3
+        everywhere = (1 << count) - 1
+        set_mask &= everywhere
+        thresholds = (0, everywhere ^ set_mask, set_mask, everywhere)
+        certain, digits = _digits(if_set, if_clear)
+        ones = thresholds[certain]
+        undecided = everywhere ^ ones
+        chunk, at, to_int = self._chunk, self._at, int.from_bytes
+        for which in digits:
             if not undecided:
                 break
-            threshold = thresholds[(if_set >> digit & 1) << 1 | if_clear >> digit & 1]
-            differs = undecided & (to_int(read(size), "little") ^ threshold)
+            end = at + size
+            if end > len(chunk):
+                self._at = at
+                chunk, at, end = self._fetch(size), 0, size
+            threshold = thresholds[which]
+            differs = undecided & (to_int(chunk[at:end], "little") ^ threshold)
+            at = end
             ones |= differs & threshold
             undecided ^= differs
+        self._at = at
         return ones
+
+    def _fetch(self, size: int) -> bytes:
+        """Read on, so that at least `size` bytes are there, the unread ones first; return them."""
+        chunk = self._chunk[self._at :]
+        chunk += self._read(size - len(chunk))
+        self._chunk, self._at = chunk, 0
+        return chunk
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _digits(if_set: int, if_clear: int) -> tuple[int, tuple[int, ...]]:
+    """Return the binary digits of two numerators as 2 s + c: the one of 2**64, then the others.
+
+    Those of a certain event are 1, 0, 0 ...: a uniform number below 2**64 is less at once. The
+    others go from the most significant to the last before both have only zeros: a number that
+    equals a numerator so far is not less.
+    """
+    certain, *digits = [(if_set >> at & 1) << 1 | if_clear >> at & 1 for at in _FROM_THE_TOP]
+    while digits and not digits[-1]:
+        digits.pop()
+    return certain, tuple(digits)
 
 
 class _Squeeze:
-    """The output of an extendable hash, read from the start."""
+    """The output of an extendable hash behind its first bytes."""
 
-    def __init__(self, digest: Callable[[int], bytes]) -> None:
+    __slots__ = ("_digest", "_read")
+
+    def __init__(self, digest: Callable[[int], bytes], read: int) -> None:
         self._digest = digest
-        self._squeezed = digest(_FIRST_SQUEEZE)
-        self._at = 0
+        self._read = read
 
     def __call__(self, size: int) -> bytes:
-        end = self._at + size
-        while end > len(self._squeezed):
-            self._squeezed = self._digest(2 * len(self._squeezed))
-        drawn = self._squeezed[self._at : end]
-        self._at = end
-        return drawn
+        done = self._read
+        self._read = max(2 * done, done + size)
+        return self._digest(self._read)[done:]
 
 
-class _SystemBytes:
-    """Bytes of the operating system's CSPRNG for one report, fetched in chunks."""
-
-    def __init__(self) -> None:
-        self._chunk = b""
-        self._at = 0
-
-    def __call__(self, size: int) -> bytes:
-        end = self._at + size
-        if end > len(self._chunk):
-            self._chunk = self._chunk[self._at :] + os.urandom(max(_CHUNK, size))
-            self._at, end = 0, size
-        drawn = self._chunk[self._at : end]
-        self._at = end
-        return drawn
+def _system_bytes(size: int) -> bytes:
+    wanted = _DIGITS_A_CHUNK * size
+    return os.urandom(wanted if wanted > _SMALLEST_CHUNK else _SMALLEST_CHUNK)
 
 
 def system_randomness() -> Randomness:
     """Return fresh randomness for one report. Make a new one for the next: it must not outlive a
     fork.
     """
-    return Randomness(_SystemBytes())
+    return Randomness(_system_bytes)
 
 
 def permanent_randomness(
@@ -148,7 +188,26 @@ def permanent_randomness(
     What is hashed: the label "rumor/permanent/1", secret, metric, revision, cohort and value, each
     length-prefixed.
     """
-    import hashlib  # imported on first use: it is a quarter of this package's import time
+    import hashlib  # a device without permanent answers never needs it
 
-    message = length_prefixed(PERMANENT_LABEL, secret, metric, revision, cohort, value)
-    return Randomness(_Squeeze(hashlib.shake_256(message).digest))
+    before, behind = _around_the_secret(metric, revision, cohort)
+    message = b"".join(
+        (
+            before,
+            len(secret).to_bytes(4, "little"),
+            secret,
+            behind,
+            len(value).to_bytes(4, "little"),
+            value,
+        )
+    )
+    digest = hashlib.shake_256(message).digest
+    return Randomness(_Squeeze(digest, _FIRST_SQUEEZE), digest(_FIRST_SQUEEZE))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _around_the_secret(metric: str, revision: int, cohort: int) -> tuple[bytes, bytes]:
+    # The secret itself is in no cache: it must not outlive a denial.
+    from rumor_shared.wire import length_prefixed
+
+    return length_prefixed(PERMANENT_LABEL), length_prefixed(metric, revision, cohort)

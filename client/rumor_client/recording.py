@@ -1,17 +1,25 @@
-"""One record: check the accounts, perturb, and store debit and report in one transaction."""
+"""One record: ask for consent, check the accounts, perturb, and store debit and report in one
+transaction.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import date
+from time import monotonic
 
+from rumor_client.clock import Clock
+from rumor_client.consent import Consent
+from rumor_client.errors import StateBusy, StateUnavailable
 from rumor_client.ledger import AppCaps, Limits, charges, cost, limits, refusal
 from rumor_client.outbox import Bounds, put
 from rumor_client.perturbation import new_id, new_secret, perturb, series_of
 from rumor_client.randomness import Randomness
 from rumor_client.report import Report
 from rumor_client.result import RecordStatus, Result
-from rumor_client.state import Transaction
+from rumor_client.state import LOCK_WAIT, State, Transaction
+from rumor_client.warn import warn_once
+from rumor_shared.days import utc_day
 from rumor_shared.metric import Metric
 from rumor_shared.registry import Registry
 
@@ -24,15 +32,55 @@ class Recorder:
         registry: Registry,
         caps: AppCaps,
         bounds: Bounds,
+        *,
+        state: State,
+        consent: Consent,
+        clock: Clock,
         randomness: Callable[[], Randomness],
     ) -> None:
         self._registry = registry
         self._caps = caps
         self._bounds = bounds
+        self._state = state
+        self._consent = consent
+        self._clock = clock
         self._randomness = randomness
         self._limits: dict[str, Limits] = {}
+        self._closed = False
 
-    def record(self, transaction: Transaction, metric: Metric, text: str, day: date) -> Result:
+    def close(self) -> None:
+        """Record nothing more."""
+        self._closed = True
+
+    def record(self, metric: str, value: object) -> Result:
+        """Perturb `value` and store the report, if there is consent and budget for it.
+
+        Raises UnknownMetric, InvalidValue, and ValueError for a naive clock: see `Client.record`.
+        """
+        declared = self._registry.metric(metric)
+        if self._closed:
+            return Result(RecordStatus.CLOSED, metric)
+        day = utc_day(self._clock())
+        deadline = monotonic() + LOCK_WAIT
+        try:
+            if not self._consent.is_granted(declared.purpose):
+                return Result(RecordStatus.NO_CONSENT, metric)
+            if declared.expired(day):
+                return Result(RecordStatus.EXPIRED, metric)
+            text = declared.text_of(value)
+            with self._state.transaction(max(0.0, deadline - monotonic())) as transaction:
+                # Another process may have denied since.
+                stored = transaction.choices()
+                if not self._consent.resolve(declared.purpose, stored).granted:
+                    return Result(RecordStatus.NO_CONSENT, metric)
+                return self._report(transaction, declared, text, day)
+        except StateBusy:
+            return Result(RecordStatus.BUSY, metric)
+        except StateUnavailable as error:
+            warn_once("unavailable", f"rumor: {error}")
+            return Result(RecordStatus.UNAVAILABLE, metric)
+
+    def _report(self, transaction: Transaction, metric: Metric, text: str, day: date) -> Result:
         """Make a report of `metric.text_of(value)`, or write nothing and say which cap is met.
 
         The decision rests on counts and totals alone. The id is drawn after the perturbation, from

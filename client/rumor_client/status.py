@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
-from rumor_client.consent import Effective
+from rumor_client.consent import Consent, Effective
+from rumor_client.ledger import EVERYTHING, LIFE, Account, AppCaps
+from rumor_client.state import State
+from rumor_shared.days import utc_day
 from rumor_shared.epsilon import MICRO, format_micro
+from rumor_shared.registry import Registry
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,44 @@ class Status:
         if self.erasure_pending:
             lines.append("erasure        pending: another program is reading the file")
         return "\n".join(lines)
+
+
+def status_of(
+    registry: Registry,
+    caps: AppCaps,
+    state: State,
+    consent: Consent,
+    now: datetime,
+    stopped: str | None,
+) -> Status:
+    """Return the state of a client of this registry. Raises StateBusy and StateUnavailable."""
+    accounts = [
+        Account("all", EVERYTHING, utc_day(now).isoformat()),
+        Account("all", EVERYTHING, LIFE),
+    ]
+    with state.transaction() as transaction:
+        stored = transaction.choices()
+        spent_today, spent_life = transaction.spent(accounts)
+        size = transaction.size()
+        sent = sum(item.may_count for item in transaction.sent())
+        beyond_recall = transaction.beyond_recall()
+        dropped = transaction.drops()
+    days = (registry.daily_epsilon, caps.daily)
+    lives = (registry.lifetime_epsilon, caps.lifetime)
+    return Status(
+        consent={name: consent.resolve(name, stored) for name in consent.purposes},
+        spent_today=spent_today,
+        daily_cap=min(cap for cap in days if cap is not None),
+        spent_life=spent_life,
+        lifetime_cap=min((cap for cap in lives if cap is not None), default=None),
+        waiting=size.reports,
+        waiting_bytes=size.stored,
+        sent=sent,
+        beyond_recall=beyond_recall,
+        dropped=dropped,
+        stopped=stopped,
+        erasure_pending=state.erasure_pending(),
+    )
 
 
 # What the factor covers: whoever reads it must not believe that it covers more.

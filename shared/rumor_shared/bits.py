@@ -16,12 +16,12 @@ def payload_length(bits: int) -> int:
 
 def encode_bits(vector: int, bits: int) -> bytes:
     """Return the payload of a bit vector given as an integer below 2**bits."""
-    return vector.to_bytes(payload_length(bits), "little")
+    return vector.to_bytes((bits + 7) // 8, "little")
 
 
 def check_bits(payload: bytes, bits: int) -> None:
     """Raise MalformedPayload unless `payload` is a vector of exactly `bits` bits."""
-    expected = payload_length(bits)
+    expected = (bits + 7) // 8
     if len(payload) != expected:
         raise MalformedPayload(
             f"the payload has {len(payload)} bytes; {bits} bits need exactly {expected}"

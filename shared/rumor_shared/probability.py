@@ -6,8 +6,12 @@ ratio it really has never exceeds the one it was asked for.
 
 from __future__ import annotations
 
-from fractions import Fraction
 from math import ceil, floor
+
+# Type checkers take this name as true; a device draws without ever making a fraction.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 BITS = 64
 ONE = 1 << BITS
@@ -26,4 +30,6 @@ def round_up(probability: Fraction) -> int:
 
 def as_fraction(numerator: int) -> Fraction:
     """Return the probability numerator / 2**64 as an exact fraction."""
+    from fractions import Fraction
+
     return Fraction(numerator, ONE)

@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 from datetime import date
 from enum import StrEnum
 
@@ -63,22 +61,22 @@ def length_prefixed(*parts: bytes | str | int) -> bytes:
     Each part is preceded by its length as four bytes, little-endian; text is UTF-8, an integer is
     eight bytes, little-endian.
     """
-    joined = bytearray()
+    joined = b""
     for part in parts:
-        raw = _part_bytes(part)
+        if isinstance(part, str):
+            raw = part.encode("utf-8", "strict")
+        elif isinstance(part, int):
+            raw = part.to_bytes(8, "little")
+        else:
+            raw = part
         joined += len(raw).to_bytes(4, "little") + raw
-    return bytes(joined)
-
-
-def _part_bytes(part: bytes | str | int) -> bytes:
-    if isinstance(part, str):
-        return part.encode("utf-8", "strict")
-    if isinstance(part, int):
-        return part.to_bytes(8, "little")
-    return part
+    return joined
 
 
 def pseudonym(secret: bytes, day: date) -> bytes:
     """Return what stands for a device on one UTC day: HMAC-SHA256 of the day, 16 bytes."""
+    import hashlib  # with hmac, a tenth of what making a client loads: who uploads needs them
+    import hmac
+
     message = b"rumor/pseudonym/1\x00" + day.isoformat().encode("ascii")
     return hmac.digest(secret, message, hashlib.sha256)[:PSEUDONYM_BYTES]

@@ -97,14 +97,14 @@ def forget_what_was_under_way(patch: pytest.MonkeyPatch) -> None:
 
 def count_before_the_commit(patch: pytest.MonkeyPatch) -> None:
     """Store the debit in a transaction of its own."""
-    real = Recorder.record
+    real = Recorder._report
 
-    def record(self: Recorder, transaction: Any, *rest: Any) -> Any:
+    def report(self: Recorder, transaction: Any, *rest: Any) -> Any:
         result = real(self, transaction, *rest)
         transaction._undo.clear()
         return result
 
-    patch.setattr(Recorder, "record", record)
+    patch.setattr(Recorder, "_report", report)
 
 
 @pytest.mark.parametrize(

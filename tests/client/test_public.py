@@ -60,6 +60,19 @@ def test_importing_loads_nothing_heavy() -> None:
     assert {name.partition(".")[0] for name in loaded} <= {"rumor_client", "__future__"}
 
 
+def test_importing_the_client_loads_what_it_needs_to_be_made() -> None:
+    """The class alone loads neither a registry's arithmetic nor a state, and no dependency."""
+    loaded = modules_after("from rumor_client import Client") - modules_after("pass")
+    roots = {name.partition(".")[0] for name in loaded}
+    assert (
+        roots & {"dataclasses", "inspect", "typing", "re", "enum", "decimal", "fractions"} == set()
+    )
+    assert (
+        roots & {"hashlib", "hmac", "json", "pathlib", "sqlite3", "threading", "tomllib"} == set()
+    )
+    assert roots & {"mmh3", "bitarray", "http", "ssl", "urllib", "email", "logging"} == set()
+
+
 def test_making_a_client_loads_no_network() -> None:
     """A client that records into a file has loaded neither HTTP, TLS nor logging."""
     script = f"""
@@ -74,7 +87,7 @@ with tempfile.TemporaryDirectory() as folder:
     assert (
         loaded & {"ssl", "http.client", "urllib.request", "asyncio", "numpy", "pydantic"} == set()
     )
-    assert loaded & {"fastapi", "requests", "logging", "gzip", "email"} == set()
+    assert loaded & {"fastapi", "requests", "logging", "gzip", "email", "hmac"} == set()
 
 
 def test_a_registry_is_given_as_path_bytes_or_object(tmp_path: Path) -> None:

@@ -8,12 +8,14 @@ import os
 import random
 from collections import Counter
 from fractions import Fraction
+from functools import partial
 from itertools import product
 
 import pytest
 
 from rumor_client.randomness import Randomness, permanent_randomness, system_randomness
 from rumor_shared.probability import ONE
+from rumor_shared.wire import length_prefixed
 
 DIGITS = 4
 STEP = ONE >> DIGITS
@@ -47,6 +49,23 @@ def test_bits_are_exact_and_independent() -> None:
     assert {k: Fraction(v, 4**DIGITS) for k, v in seen.items()} == expected
 
 
+def test_certain_events_need_no_bytes() -> None:
+    """What always happens and what never does draw nothing."""
+    assert scripted([]).bernoulli(ONE)
+    assert not scripted([]).bernoulli(0)
+
+
+@pytest.mark.parametrize("numerator", [1, ONE // 3, ONE // 2, 3 * (ONE // 4), ONE - 1])
+def test_a_bernoulli_draw_is_a_vector_of_one_bit(numerator: int) -> None:
+    """Both give the same from the same stream, and leave the same of it."""
+    for seed in range(50):
+        data = random.Random(seed).randbytes(200)
+        alone, vector = io.BytesIO(data), io.BytesIO(data)
+        drawn = [Randomness(alone.read).bernoulli(numerator) for _ in range(3)]
+        assert drawn == [Randomness(vector.read).bits(1, 1, numerator, 0) == 1 for _ in range(3)]
+        assert alone.read() == vector.read()
+
+
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 8, 200, 256])
 def test_below_is_exact(n: int) -> None:
     """Every byte is either rejected or chooses each of n numbers equally often."""
@@ -63,6 +82,33 @@ def test_below_is_exact(n: int) -> None:
 def test_certain_bits_need_no_bytes() -> None:
     """Probabilities 0 and 1 are exactly that, and draw nothing."""
     assert scripted([]).bits(16, 0x0F0F, ONE, 0) == 0x0F0F
+    assert scripted([]).bits(16, 0x0F0F, 0, ONE) == 0xF0F0
+    assert scripted([0]).bits(4, 0b0011, ONE, ONE // 2) == 0b1111
+
+
+def mixed_draws(live: Randomness) -> list[int]:
+    """Return the results of draws of every kind and width."""
+    drawn = []
+    for count, n in ((1, 2), (7, 300), (128, 1), (13, 70_000), (600, 256)):
+        drawn += [live.bits(count, 0b101, ONE // 3, 2 * (ONE // 3)), live.below(n)]
+        drawn += [live.bernoulli(ONE // 7), live.unless(ONE // 5, 1, 10)]
+    return drawn
+
+
+def read_ahead(stream: io.BytesIO, ahead: int, size: int) -> bytes:
+    """Return the next bytes, and `ahead` more than were asked for."""
+    return stream.read(size + ahead)
+
+
+@pytest.mark.parametrize("ahead", [1, 3, 64, 5000])
+def test_reading_ahead_changes_no_draw(ahead: int) -> None:
+    """Bytes that come before they are asked for, or with the object, are drawn in their order."""
+    for seed in range(20):
+        data = random.Random(seed).randbytes(20_000)
+        asked, early, given = io.BytesIO(data), io.BytesIO(data), io.BytesIO(data)
+        wanted = mixed_draws(Randomness(asked.read))
+        assert mixed_draws(Randomness(partial(read_ahead, early, ahead))) == wanted
+        assert mixed_draws(Randomness(given.read, given.read(ahead))) == wanted
 
 
 def test_a_wide_vector_takes_few_reads() -> None:
@@ -81,13 +127,18 @@ def test_a_wide_vector_takes_few_reads() -> None:
 
 
 def test_permanent_randomness_is_repeatable_far_out() -> None:
-    """A long permanent vector, past the first squeeze, is the same when drawn again."""
+    """A long permanent vector, past the first squeeze, is the same when drawn again, and is read
+    from one stream.
+    """
     draws = [
         permanent_randomness(b"k" * 32, "m", 1, 0, b"v").bits(4000, 0, 0, ONE // 3)
         for _ in range(2)
     ]
     assert draws[0] == draws[1]
     assert draws[0].bit_length() > 3900
+    message = length_prefixed("rumor/permanent/1", b"k" * 32, "m", 1, 0, b"v")
+    stream = io.BytesIO(hashlib.shake_256(message).digest(64 * 500))
+    assert draws[0] == Randomness(stream.read).bits(4000, 0, 0, ONE // 3)
 
 
 def test_system_randomness_differs_after_fork() -> None:

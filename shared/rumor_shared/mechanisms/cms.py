@@ -24,7 +24,7 @@ from rumor_shared.bits import check_bits, payload_length
 from rumor_shared.epsilon import exp_bounds, from_micro, micro_epsilon
 from rumor_shared.errors import MalformedPayload
 from rumor_shared.fields import Fields
-from rumor_shared.hashing import ValueHash, positions
+from rumor_shared.hashing import ValueHash, position, salt
 from rumor_shared.mechanism import MAX_CELLS, MAX_PAYLOAD_BYTES, Mechanism
 from rumor_shared.probability import ONE, as_fraction, round_down
 
@@ -97,7 +97,7 @@ class CountMeanSketch(Mechanism):
 
     def column_of(self, value: ValueHash, key: int, cohort: int) -> int:
         """Return the column that a value hashes to under one hash function."""
-        return positions(value, key, cohort, 1, self.columns)[0]
+        return position(value, salt(key, cohort, 0), self.columns)
 
     def check_payload(self, payload: bytes) -> None:
         """Accept m bits, or an integer below 2 m in exactly `payload_bytes` bytes."""

@@ -20,7 +20,7 @@ from math import floor
 from rumor_shared.epsilon import exp_bounds, from_micro, micro_epsilon
 from rumor_shared.errors import MalformedPayload
 from rumor_shared.fields import Fields
-from rumor_shared.hashing import ValueHash, positions
+from rumor_shared.hashing import ValueHash, position, salt
 from rumor_shared.mechanism import MAX_CELLS, Mechanism
 from rumor_shared.probability import ONE, as_fraction, round_down
 
@@ -87,7 +87,7 @@ class LocalHashing(Mechanism):
 
     def cell_of(self, value: ValueHash, key: int, cohort: int) -> int:
         """Return the cell that a value hashes to in a cohort."""
-        return positions(value, key, cohort, 1, self.hash_range)[0]
+        return position(value, salt(key, cohort, 0), self.hash_range)
 
     def check_payload(self, payload: bytes) -> None:
         """Accept a cell below g in exactly `payload_bytes` bytes."""

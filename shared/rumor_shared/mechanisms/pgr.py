@@ -72,12 +72,12 @@ class Pgr(Mechanism):
         own, points = shape.orthogonal, shape.points
         return replace(shape, keep=round_down(ratio * own / ((ratio - 1) * own + points)))
 
-    @property
+    @cached_property
     def points(self) -> int:
         """K, the number of points."""
         return _points(self.field, self.dimension)
 
-    @property
+    @cached_property
     def orthogonal(self) -> int:
         """c_s, how many points are orthogonal to one."""
         return _points(self.field, self.dimension - 1)

@@ -155,7 +155,7 @@ class Rappor(Mechanism):
         """
         if self.hashing == RAPPOR_MD5:
             return rappor_md5.bloom_bits(value, cohort, self.hashes, self.bits, self.client)
-        return self.bloom_bits(hash_bytes(value), key, cohort)
+        return positions(hash_bytes(value), key, cohort, self.hashes, self.bits)
 
     def check_payload(self, payload: bytes) -> None:
         """Accept exactly k bits with clear padding."""

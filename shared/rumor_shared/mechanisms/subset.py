@@ -97,7 +97,7 @@ class Subset(Mechanism):
         if self.listed:
             width = self.index_bytes
             return b"".join(i.to_bytes(width, "little") for i in sorted(members))
-        return encode_bits(sum(1 << i for i in members), len(self.values))
+        return encode_bits(sum([1 << i for i in members]), len(self.values))
 
     def check_payload(self, payload: bytes) -> None:
         """Accept exactly w values: a mask of that weight, or ascending indices below k."""
