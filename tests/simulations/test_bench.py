@@ -12,9 +12,10 @@ from typer.testing import CliRunner
 
 from rumor_simulations.bench import peers
 from rumor_simulations.bench.__main__ import app
-from rumor_simulations.bench.measures import imports
+from rumor_simulations.bench.measures import estimation, imports, instructions, perturbation
 from rumor_simulations.bench.memory import added_mebibytes
 from rumor_simulations.bench.page import cells, page
+from rumor_simulations.bench.peer_programs import clients
 from rumor_simulations.bench.peers import UNAVAILABLE, PeerUnavailable
 from rumor_simulations.bench.row import Row, interleaved
 
@@ -69,8 +70,31 @@ def test_without_a_registry_rows_say_so(no_registry: Path, monkeypatch: pytest.M
     monkeypatch.setattr(imports, "_MEMORY_ROUNDS", 1)
     rows = imports.measure()
     missing = [row for row in rows if row.peer == f"import requests: {UNAVAILABLE}"]
-    assert [row.ratio for row in missing] == [None, None]
+    assert [row.ratio for row in missing] == [None] * len(imports._OURS)
     assert all(row.value > 0 for row in rows)
+
+
+def test_peers_are_installed_at_their_pins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each pin is installed once; only the one with a dashboard comes without what it asks for."""
+    installed: list[list[str]] = []
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr("venv.create", lambda folder, **_: Path(folder).mkdir(parents=True))
+    monkeypatch.setattr(
+        subprocess, "run", lambda words, **_: installed.append([str(word) for word in words])
+    )
+    peers._made.__wrapped__()
+    together, alone = ([word for word in words if "==" in word] for words in installed)
+    assert sorted(together + alone) == sorted(f"{name}=={pin}" for name, pin in peers.PINS.items())
+    assert alone == [f"ldp-toolbox=={peers.PINS['ldp-toolbox']}"]
+    assert ["--no-deps" in words for words in installed] == [False, True]
+
+
+def test_peers_that_are_measured_have_a_program() -> None:
+    """Each library that a measure names is pinned, and has clients to load."""
+    assert set(perturbation._PEERS) == set(clients._LIBRARIES)
+    assert set(perturbation._PEERS) | set(instructions._PEERS) <= set(peers.PINS)
+    of_tallies = {library for libraries in estimation._PEERS.values() for library in libraries}
+    assert of_tallies == set(perturbation._PEERS)
 
 
 def test_a_peer_answers_from_its_own_process(monkeypatch: pytest.MonkeyPatch) -> None:

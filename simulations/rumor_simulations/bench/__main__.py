@@ -24,8 +24,9 @@ from rumor_simulations.bench.peers import PINS, PeerUnavailable, peers_python
 
 # A ratio means nothing without the versions of what it was measured on.
 _OURS = ("numpy", "scipy", "mmh3", "bitarray", "fastapi", "uvicorn")
-# Ours and theirs get one thread each; it counts because nothing has loaded numpy yet.
-_THREADS = {"OPENBLAS_NUM_THREADS": "1"}
+# Ours and theirs get one thread each, and ldp-toolbox, which shares its work out by joblib, one
+# process; it counts because nothing has loaded numpy yet.
+_THREADS = {"OPENBLAS_NUM_THREADS": "1", "LOKY_MAX_CPU_COUNT": "1"}
 
 app = typer.Typer(add_completion=False)
 
@@ -69,7 +70,7 @@ def bench(
 
 
 def _prepare_peers(console: Console) -> None:
-    with console.status("making the peers' environment, once: a minute"):
+    with console.status("making the peers' environment, once: minutes"):
         try:
             peers_python()
         except PeerUnavailable as error:

@@ -26,18 +26,26 @@ import rumor_simulations.bench as bench
 PINS = {
     "pure-ldp": "1.2.0",
     "multi-freq-ldpy": "0.2.5",
+    "opendp": "0.16.0",
+    "ldp-toolbox": "0.1.3",
     "numpy": "2.2.6",
     "xxhash": "3.8.2",
     "numba": "0.68.1",
+    "joblib": "1.6.0",
     "scipy": "1.17.1",
     "scikit-learn": "1.7.2",
     "statsmodels": "0.15.0",
     "requests": "2.34.2",
 }
+# ldp-toolbox is a dashboard: it asks for dash, plotly and ray, 340 MB that its protocols don't use.
+_ALONE = "ldp-toolbox"
 UNAVAILABLE = "peer not available"
-# A registry that hangs must not hang the bench; the wheels are some 150 MB.
-_INSTALL_SECONDS = 600
+# A registry that hangs must not hang the bench; the wheels are some 200 MB, and took 7 minutes
+# to install on a machine that was busy elsewhere.
+_INSTALL_SECONDS = 1200
 _READY = "installed"
+# Where `peer_programs` is found: theirs is not our package.
+FOLDER = Path(bench.__path__[0])
 
 
 class PeerUnavailable(Exception):
@@ -67,14 +75,8 @@ def _made() -> Path | PeerUnavailable:
         return python
     try:
         venv.create(folder, clear=True, with_pip=True)
-        wanted = [f"{name}=={pinned}" for name, pinned in PINS.items()]
-        subprocess.run(  # noqa: S603  # our own interpreter and pins
-            [python, "-m", "pip", "install", "--quiet", "--prefer-binary", *wanted],
-            check=True,
-            capture_output=True,
-            text=True,
-            timeout=_INSTALL_SECONDS,
-        )
+        _install(python, *(f"{name}=={PINS[name]}" for name in PINS if name != _ALONE))
+        _install(python, "--no-deps", f"{_ALONE}=={PINS[_ALONE]}")
     except (OSError, subprocess.SubprocessError) as error:
         said = getattr(error, "stderr", None) or str(error)
         lines = [line for line in str(said).splitlines() if line.startswith("ERROR")]
@@ -82,6 +84,26 @@ def _made() -> Path | PeerUnavailable:
         return PeerUnavailable(lines[-1] if lines else type(error).__name__)
     (folder / _READY).touch()
     return python
+
+
+def _install(python: Path, *words: str) -> None:
+    subprocess.run(  # noqa: S603  # our own interpreter and pins
+        [python, "-m", "pip", "install", "--quiet", "--prefer-binary", *words],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=_INSTALL_SECONDS,
+    )
+
+
+def command(program: str, setting: dict[str, Any]) -> list[str]:
+    """Return the words that run a program of `peer_programs`, in FOLDER.
+
+    Raises PeerUnavailable.
+    """
+    # Its libraries' warnings are theirs.
+    words = ["-W", "ignore", "-m", f"peer_programs.{program}", json.dumps(setting)]
+    return [str(peers_python()), *words]
 
 
 class Peer:
@@ -93,9 +115,8 @@ class Peer:
     def __init__(self, program: str, setting: dict[str, Any]) -> None:
         self._program = program
         self._process = subprocess.Popen(  # noqa: S603  # our own program
-            # Its libraries' warnings are theirs.
-            [peers_python(), "-W", "ignore", "-m", f"peer_programs.{program}", json.dumps(setting)],
-            cwd=Path(bench.__path__[0]),
+            command(program, setting),
+            cwd=FOLDER,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

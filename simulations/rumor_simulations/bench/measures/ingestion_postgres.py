@@ -9,19 +9,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from functools import partial
-from statistics import median
 
-from rumor_server.ingestion.batch import decode_batch
-from rumor_server.ingestion.screening import Charges, screen_batch
-from rumor_shared.registry import parse_registry
-from rumor_shared.wire import JSON, MAX_BATCH_REPORTS
-from rumor_simulations.bench.measures.ingestion import AIM, DAY, REGISTRY, body
-from rumor_simulations.bench.row import Row, interleaved, seconds
+from rumor_shared.wire import MAX_BATCH_REPORTS
+from rumor_simulations.bench.measures.ingestion import DAY, beside_inserts
+from rumor_simulations.bench.row import Row
 
 _ROUNDS = 60
 _ADDRESS = "RUMOR_BENCH_POSTGRES"
-_PEER = "PostgreSQL, the same rows"
 
 
 def measure() -> list[Row]:
@@ -30,36 +24,14 @@ def measure() -> list[Row]:
     if not url:
         return []
     from rumor_server.storage.postgres_connection import connect, upgrade
+    from rumor_server.storage.postgres_store import PostgresStore
 
     with connect(url, 5) as connection:
         connection.execute("DROP SCHEMA IF EXISTS rumor CASCADE")
     upgrade(url)
-    with _counting(url) as count, _inserting(url) as insert:
-        calls = [partial(seconds, count), partial(seconds, insert)]
-        interleaved(calls, 5)
-        ours, floor = interleaved(calls, _ROUNDS)
-    value, peer = (median(taken) * 1e6 / MAX_BATCH_REPORTS for taken in (ours, floor))
-    what = f"count a report on PostgreSQL, in batches of {MAX_BATCH_REPORTS}"
-    return [Row(what, value, "us", _PEER, peer, AIM)]
-
-
-@contextmanager
-def _counting(url: str) -> Iterator[Callable[[], object]]:
-    from rumor_server.storage.postgres_store import PostgresStore
-
-    registry = parse_registry(REGISTRY.encode())
-    charges = Charges(registry)
-    with closing(PostgresStore(url)) as store:
-        store.adopt(registry)
-        bodies = iter([body(MAX_BATCH_REPORTS) for _ in range(_ROUNDS + 5)])
-
-        def count() -> None:
-            batch = decode_batch(next(bodies), JSON)
-            (results,) = store.commit([screen_batch(batch, charges, DAY, registry.max_age_days)])
-            if any(result.reason for result in results):
-                raise RuntimeError("the bench must measure what is counted")
-
-        yield count
+    with closing(PostgresStore(url)) as store, _inserting(url) as insert:
+        what = "count a report on PostgreSQL"
+        return [beside_inserts(what, "PostgreSQL", store, insert, _ROUNDS)]
 
 
 @contextmanager

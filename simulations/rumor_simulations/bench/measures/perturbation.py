@@ -1,10 +1,12 @@
 """What one perturbed answer costs, beside other libraries' clients and the bytes it must read.
 
 Domains have 100 values; sketches 64 x 128 cells; RAPPOR is 128 bits, 2 hashes and 32 cohorts. Ours
-draw from the operating system's generator, theirs from Mersenne Twister. A first RAPPOR report
-draws the permanent answer and the instantaneous one; a later one, which is what a device makes each
-day, draws only the latter. pure-ldp's RAPPOR has no instantaneous response and keeps no permanent
-one; multi-freq-ldpy's is compiled, draws both anew for each report and hashes nothing.
+draw from the operating system's generator, opendp's from OpenSSL's, the others' from Mersenne
+Twister. Each RAPPOR report derives the permanent answer from the device's secret and draws the
+instantaneous response; the second row is that response alone. pure-ldp's RAPPOR has no
+instantaneous response and keeps no permanent answer; multi-freq-ldpy's is compiled, draws both anew
+for each report and hashes nothing; opendp, which Python calls through ctypes, flips given bits
+once, as the response does.
 """
 
 from __future__ import annotations
@@ -43,7 +45,15 @@ _MECHANISMS: dict[str, dict[str, object]] = {
     "basic_rappor": {"f": 0.25, "p": 0.25, "q": 0.75, "values": _VALUES},
     "rappor": {"f": 0.25, "p": 0.25, "q": 0.75, "bits": 128, "hashes": 2, "cohorts": 32},
 }
-_SETTING = {"epsilon": 1.0, "values": 100, "bits": 128, "hashes": 2, "cohorts": 32, "f": 0.25}
+PEER_SETTING: dict[str, object] = {
+    "epsilon": 1.0,
+    "values": 100,
+    "bits": 128,
+    "hashes": 2,
+    "cohorts": 32,
+    "f": 0.25,
+    "p": 0.25,
+}
 # Which mechanisms each library has.
 _PEERS = {
     "pure-ldp": (
@@ -54,28 +64,30 @@ _PEERS = {
         *("binary", "krr", "sue", "oue", "subset", "local_hashing", "basic_rappor"),
         "rappor",
     ),
+    "opendp": ("binary", "krr", "sue", "basic_rappor", "rappor"),
+    "ldp-toolbox": ("binary", "krr", "sue", "oue", "subset", "local_hashing"),
 }
 
 
 def measure() -> list[Row]:
     """Perturb one value with each mechanism; microseconds, medians."""
-    with opened("clients", _SETTING) as peer:
+    with opened("clients", PEER_SETTING | {"libraries": list(_PEERS)}) as peer:
         return [row for name in _MECHANISMS for row in _rows(name, peer)]
 
 
 def _rows(name: str, peer: Peer | None) -> list[Row]:
-    metric = _metric(name, _MECHANISMS[name])
+    metric = bench_metric(name)
     size = metric.mechanism.payload_bytes
     libraries = [library for library, has in _PEERS.items() if name in has]
     calls = [
-        *(partial(seconds, call, _REPEATS) for call in _perturbations(metric)),
+        *(partial(seconds, call, _REPEATS) for call in perturbations(metric)),
         partial(seconds, partial(os.urandom, size), _REPEATS),
         *(one for library in libraries for one in asked(peer, f"{library} {name}", _REPEATS)),
     ]
     # Theirs are compiled, and ours loaded, by the first call.
     interleaved(calls, 2)
     taken = [median(one) * 1e6 for one in interleaved(calls, _ROUNDS)]
-    kinds = ("a first report", "a later report") if metric.mechanism.memoised else ("",)
+    kinds = ("a report", "its instantaneous response") if metric.mechanism.memoised else ("",)
     values, (floor, *theirs) = taken[: len(kinds)], taken[len(kinds) :]
     aim = 1.0 if name == "rappor" else None
     rows = []
@@ -88,8 +100,8 @@ def _rows(name: str, peer: Peer | None) -> list[Row]:
     return rows
 
 
-def _perturbations(metric: Metric) -> list[Callable[[], bytes]]:
-    """Return what makes a first report and, for permanent answers, a later one."""
+def perturbations(metric: Metric) -> list[Callable[[], bytes]]:
+    """Return what makes a report and, for permanent answers, its instantaneous response alone."""
     module = mechanism_module("rumor_client", metric.mechanism.name)
     text = _VALUES[0]
 
@@ -112,13 +124,14 @@ def _perturbations(metric: Metric) -> list[Callable[[], bytes]]:
     return [first, partial(later, permanent())] if metric.mechanism.memoised else [fresh]
 
 
-def _metric(name: str, parameters: dict[str, object]) -> Metric:
+def bench_metric(name: str) -> Metric:
+    """Return the bench's metric of a mechanism."""
     table = {
         "revision": 1,
         "mechanism": name,
         "owner": "bench@example.org",
         "purpose": "to measure",
         "expires": date(2999, 12, 31),
-        **parameters,
+        **_MECHANISMS[name],
     }
     return registry_of({"metrics": {"bench": table}}).metric("bench")
