@@ -3,44 +3,51 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from rumor_server.commands.typer_main import AsJson, fail, print_json, run
-from rumor_server.settings import DATABASE
-from rumor_server.storage.sqlite_exchange import export_tallies, merge_tallies
-from rumor_server.storage.sqlite_store import SqliteStore
+from rumor_server.settings import Settings, load_settings
+from rumor_server.storage.exchange import export_tallies, merge_tallies
+from rumor_server.storage.open_exchange import open_exchange
+from rumor_server.storage.open_store import open_store
 from rumor_server.storage.tally_file import DayTally, read_tallies, write_tallies
 from rumor_shared.errors import RumorError
 from rumor_shared.registry import load_registry
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True)
 
-# A commit of the collector that runs beside us takes far less.
+# A commit of the collector that runs beside us takes far less, and no device waits for us.
 _BUSY_SECONDS = 30.0
 
-Database = Annotated[Path, typer.Option(help="The SQLite file of the collector.")]
+Database = Annotated[
+    str | None, typer.Option(help="The collector's SQLite file, or a postgresql:// address.")
+]
+SettingsFile = Annotated[Path | None, typer.Option("--settings", help="A TOML file of settings.")]
 
 
 @app.command()
 def export(
     file: Annotated[Path, typer.Argument(help="The file to write, such as tallies.npz.")],
-    database: Database = DATABASE,
+    database: Database = None,
     metric: Annotated[
         list[str] | None, typer.Option(help="A metric to export; all if none is given.")
     ] = None,
+    settings_file: SettingsFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Write the tallies of all closed days to a file. Days that still take reports stay behind."""
     try:
-        tallies, last = export_tallies(database, _BUSY_SECONDS, metric or ())
+        with open_exchange(_settings(database, settings_file), reads_only=True) as exchange:
+            tallies, last = export_tallies(exchange, metric or ())
         if not tallies:
-            raise fail("tallies", f"{database}: has no report of a closed day; nothing was written")
+            raise fail("tallies", "the database has no report of a closed day; nothing was written")
         write_tallies(file, tallies)
     except (RumorError, OSError) as error:
-        raise fail("tallies", str(error)) from None
+        raise fail("tallies", error) from None
     if as_json:
         print_json({"file": file, **_counted(tallies), "last_day": last})
         return
@@ -50,31 +57,43 @@ def export(
 @app.command()
 def merge(
     files: Annotated[list[Path], typer.Argument(help="Files that `rumor tallies export` wrote.")],
-    database: Database = DATABASE,
+    database: Database = None,
     registry: Annotated[
         Path | None, typer.Option(help="A registry that declares metrics this database lacks.")
     ] = None,
+    settings_file: SettingsFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Add the tallies of files to a database, each file whole or not at all, and never twice."""
     added = []
     try:
+        settings = _settings(database, settings_file)
         if registry is not None:
             declared = load_registry(registry)
-            with closing(SqliteStore(database, busy_seconds=_BUSY_SECONDS)) as store:
+            with closing(open_store(settings)) as store:
                 store.adopt(declared)
         for file in files:
             tallies = read_tallies(file)
-            merge_tallies(database, _BUSY_SECONDS, tallies)
+            with open_exchange(settings, reads_only=False) as exchange:
+                merge_tallies(exchange, tallies)
             added.append({"file": file, **_counted(tallies)})
             if not as_json:
                 print(f"{file}: added {_total(tallies)}")
     except (RumorError, OSError) as error:
-        raise fail("tallies", str(error)) from None
+        raise fail("tallies", error) from None
     finally:
         # Those before the one that fails were added, and are told all the same.
         if as_json:
             print_json({"added": added})
+
+
+def _settings(database: str | None, file: Path | None) -> Settings:
+    options: dict[str, str | None] = {"database": database}
+    if database is not None:
+        # A file that is named here wins over an address in the environment: a merge is for good.
+        options["database_url"] = ""
+    settings = load_settings(options, file=file)
+    return replace(settings, busy_seconds=max(settings.busy_seconds, _BUSY_SECONDS))
 
 
 def _counted(tallies: list[DayTally]) -> dict[str, int]:

@@ -8,12 +8,11 @@ the collectors whose reports are in it.
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +21,12 @@ from rumor_server.oracles.tally import Tally
 from rumor_shared.days import parse_day
 from rumor_shared.errors import RumorError
 
+T = TypeVar("T")
+
 FORMAT = "rumor tallies 1"
-# Sixteen bytes, in hexadecimal.
-_SOURCE_LENGTH = 32
+SOURCE_BYTES = 16
+# A day's reports: 30,000 for every person, and still 2^15 such tallies add without passing 64 bits.
+_MOST_REPORTS = 2**48
 
 
 class TallyFileError(RumorError):
@@ -37,13 +39,16 @@ class TallyFileError(RumorError):
 
 @dataclass(frozen=True, eq=False)
 class DayTally:
-    """The tally of a metric's revision on one day, and the collectors whose reports it counts."""
+    """The tally of a metric's revision on one day.
+
+    `sources` are the collectors whose reports it counts, by their public names of 16 bytes.
+    """
 
     metric: str
     revision: int
     fingerprint: str
     day: date
-    sources: frozenset[str]
+    sources: frozenset[bytes]
     tally: Tally
 
     @property
@@ -60,7 +65,7 @@ def write_tallies(path: Path, tallies: Sequence[DayTally]) -> None:
             "revision": entry.revision,
             "fingerprint": entry.fingerprint,
             "day": entry.day.isoformat(),
-            "sources": sorted(entry.sources),
+            "sources": sorted(source.hex() for source in entry.sources),
         }
         for entry in tallies
     ]
@@ -68,10 +73,14 @@ def write_tallies(path: Path, tallies: Sequence[DayTally]) -> None:
     arrays: dict[str, NDArray[Any]] = {"header": np.frombuffer(text.encode(), dtype=np.uint8)}
     for i, entry in enumerate(tallies):
         arrays[f"reports_{i}"], arrays[f"counts_{i}"] = entry.tally.reports, entry.tally.counts
+    path = path.absolute()
     beside = path.with_name(f".{path.name}.new")
-    with beside.open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **arrays)
-    beside.replace(path)
+    try:
+        with beside.open("wb") as file:
+            np.savez_compressed(file, allow_pickle=False, **arrays)
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 def read_tallies(path: Path) -> list[DayTally]:
@@ -83,7 +92,10 @@ def read_tallies(path: Path) -> list[DayTally]:
                 if header["format"] != FORMAT:
                     raise TallyFileError("format", f"is not {FORMAT!r}; export it again")
                 return [_entry(i, given, arrays) for i, given in enumerate(header["tallies"])]
-        except (zipfile.BadZipFile, EOFError, KeyError, TypeError, ValueError) as error:
+        except TallyFileError:
+            raise
+        except Exception as error:
+            # numpy, zipfile, zlib and json have a dozen kinds of error for a damaged file.
             raise TallyFileError(
                 str(path), f"is not a file of tallies ({type(error).__name__}); export it again"
             ) from None
@@ -91,20 +103,33 @@ def read_tallies(path: Path) -> list[DayTally]:
 
 def _entry(i: int, given: dict[str, Any], arrays: Any) -> DayTally:
     tally = Tally(arrays[f"reports_{i}"], arrays[f"counts_{i}"])
-    entry = DayTally(
-        metric=given["metric"],
-        revision=given["revision"],
-        fingerprint=given["fingerprint"],
+    _check_counts(f"tallies[{i}]", tally)
+    sources = frozenset(bytes.fromhex(source) for source in given["sources"])
+    if not sources or any(len(source) != SOURCE_BYTES for source in sources):
+        raise TallyFileError(f"tallies[{i}].sources", "names no collector; export it again")
+    return DayTally(
+        metric=_typed(str, given["metric"]),
+        revision=_typed(int, given["revision"]),
+        fingerprint=_typed(str, given["fingerprint"]),
         day=parse_day(given["day"]),
-        sources=frozenset(given["sources"]),
+        sources=sources,
         tally=tally,
     )
+
+
+def _check_counts(field: str, tally: Tally) -> None:
     if tally.reports.dtype != np.int64 or tally.counts.dtype != np.int64:
-        raise TallyFileError(f"tallies[{i}]", "counts are not integers; export it again")
+        raise TallyFileError(field, "counts are not integers; export it again")
     if tally.counts.ndim != 2 or tally.reports.shape != tally.counts.shape[:1]:
-        raise TallyFileError(f"tallies[{i}]", "counts have no such shape; export it again")
+        raise TallyFileError(field, "counts have no such shape; export it again")
     if (tally.counts < 0).any() or (tally.counts > tally.reports[:, None]).any():
-        raise TallyFileError(f"tallies[{i}]", "a cell counts what no reports can; export it again")
-    if not entry.sources or any(len(bytes.fromhex(s)) * 2 != _SOURCE_LENGTH for s in entry.sources):
-        raise TallyFileError(f"tallies[{i}].sources", "names no collector; export it again")
-    return entry
+        raise TallyFileError(field, "a cell counts what no reports can; export it again")
+    # In floating point, where a sum can't wrap round.
+    if tally.reports.sum(dtype=np.float64) > _MOST_REPORTS:
+        raise TallyFileError(field, "more reports than a day can have; export it again")
+
+
+def _typed(kind: type[T], value: Any) -> T:
+    if not isinstance(value, kind):
+        raise TypeError
+    return value
