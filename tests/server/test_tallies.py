@@ -72,6 +72,30 @@ def test_carries_tallies_from_either_database_to_either(
     assert counted(here) == [1, 1, 1]
 
 
+def test_carries_one_day_after_another(here: Settings, tmp_path: Path, postgres: Server) -> None:
+    """Each day's file holds that day alone, so that all of them can be merged, each once."""
+    url = postgres.make()
+    upgrade(url)
+    there = collect(Settings(database_url=url))
+    collect(here, [*themes("01"), *themes("2", DAYS[1])])
+    for day in DAYS[:2]:
+        file = tmp_path / f"{day}.npz"
+        assert main(["export", str(file), "--from", str(day), "--to", str(day), *named(here)]) == 0
+        assert {entry.day for entry in read_tallies(file)} == {day}
+        assert main(["merge", str(file), *named(there)]) == 0
+    assert counted(there) == [1, 1, 1]
+
+
+def test_asks_for_days_that_are_days(here: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+    """A day that is none, or days without a report, are told, and nothing is written."""
+    collect(here, themes("01"))
+    assert main(["export", "never.npz", "--from", "2026-13-01", *named(here)]) == 1
+    assert "--from: give a day" in capsys.readouterr().err
+    assert main(["export", "never.npz", "--from", "2999-01-01", *named(here)]) == 1
+    assert "nothing was written" in capsys.readouterr().err
+    assert not Path("never.npz").exists()
+
+
 def test_takes_the_database_from_the_settings(
     here: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +16,7 @@ from rumor_server.storage.exchange import export_tallies, merge_tallies
 from rumor_server.storage.open_exchange import open_exchange
 from rumor_server.storage.open_store import open_store
 from rumor_server.storage.tally_file import DayTally, read_tallies, write_tallies
+from rumor_shared.days import parse_day
 from rumor_shared.errors import RumorError
 from rumor_shared.registry import load_registry
 
@@ -36,15 +38,22 @@ def export(
     metric: Annotated[
         list[str] | None, typer.Option(help="A metric to export; all if none is given.")
     ] = None,
+    since: Annotated[
+        str | None, typer.Option("--from", metavar="YYYY-MM-DD", help="The first day to export.")
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option("--to", metavar="YYYY-MM-DD", help="The last day to export.")
+    ] = None,
     settings_file: SettingsFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write the tallies of all closed days to a file. Days that still take reports stay behind."""
+    """Write the tallies of closed days to a file. Days that still take reports stay behind."""
     try:
+        days = _day("--from", since, date.min), _day("--to", until, date.max)
         with open_exchange(_settings(database, settings_file), reads_only=True) as exchange:
-            tallies, last = export_tallies(exchange, metric or ())
+            tallies, last = export_tallies(exchange, metric or (), *days)
         if not tallies:
-            raise fail("tallies", "the database has no report of a closed day; nothing was written")
+            raise fail("tallies", "no report of a closed day is wanted; nothing was written")
         write_tallies(file, tallies)
     except (RumorError, OSError) as error:
         raise fail("tallies", error) from None
@@ -85,6 +94,15 @@ def merge(
         # Those before the one that fails were added, and are told all the same.
         if as_json:
             print_json({"added": added})
+
+
+def _day(option: str, text: str | None, otherwise: date) -> date:
+    if text is None:
+        return otherwise
+    try:
+        return parse_day(text)
+    except ValueError:
+        raise fail("tallies", f"{option}: give a day such as 2026-11-30") from None
 
 
 def _settings(database: str | None, file: Path | None) -> Settings:

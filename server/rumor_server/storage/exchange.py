@@ -80,12 +80,15 @@ class MergeRefused(StoreError):
 
 
 def export_tallies(
-    exchange: Exchange, metrics: Collection[str] = ()
+    exchange: Exchange,
+    metrics: Collection[str] = (),
+    first: date = date.min,
+    last: date = date.max,
 ) -> tuple[list[DayTally], date | None]:
-    """Return the tallies of all closed days, by metric, revision and day, and the last such day.
+    """Return the tallies of closed days, by metric, revision and day, and the last closed day.
 
-    `metrics` are the names wanted, all if none is given. Raises StoreError for one that the
-    database has never seen.
+    `metrics` are the names wanted, all if none is given; `first` and `last` the days. Raises
+    StoreError for a metric that the database has never seen.
     """
     key, closed = exchange.collector()
     declared = sorted(exchange.declared(), key=lambda one: (one.metric, one.revision))
@@ -99,15 +102,16 @@ def export_tallies(
     mechanisms = _mechanisms(exchange, wanted)
     exported: list[DayTally] = []
     for one in wanted:
-        exported += _closed_days(exchange, one, mechanisms[one.series], closed, source(key))
+        days = _closed_days(exchange, one, mechanisms[one.series], min(last, closed), source(key))
+        exported += [entry for entry in days if entry.day >= first]
     return exported, closed
 
 
 def _closed_days(
-    exchange: Exchange, one: Declared, mechanism: Mechanism, closed: date, own: bytes
+    exchange: Exchange, one: Declared, mechanism: Mechanism, last: date, own: bytes
 ) -> Iterator[DayTally]:
     tallies: defaultdict[date, Tally] = defaultdict(partial(Tally.empty, mechanism))
-    for day, cohort, chunk, reports, cells in exchange.chunks(one.series, closed):
+    for day, cohort, chunk, reports, cells in exchange.chunks(one.series, last):
         add_chunk(tallies[day], cohort, chunk, reports, cells)
     sources: defaultdict[date, set[bytes]] = defaultdict(set)
     for day, other in exchange.sources(one.series):
