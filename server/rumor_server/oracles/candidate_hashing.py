@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor_shared.hashing import MIX_1, MIX_2, hash_bytes, salt
+from rumor_shared.hashing import GAMMA, MAX_HASHES, MIX_1, MIX_2, hash_bytes
 from rumor_shared.text import TextProblem, canonical_bytes
 
 Words = NDArray[np.uint64]
@@ -51,17 +51,24 @@ def hash_candidates(texts: Iterable[str]) -> Candidates:
 
 def salts(key: int, cohorts: int, hashes: int) -> Words:
     """Return the salt of every hash of every cohort, uint64 (cohorts, hashes)."""
-    table = [[salt(key, cohort, number) for number in range(hashes)] for cohort in range(cohorts)]
-    return np.array(table, dtype=np.uint64)
+    first = np.arange(0, cohorts * MAX_HASHES, MAX_HASHES, dtype=np.uint64)
+    words: Words = np.add.outer(first, np.arange(1, hashes + 1, dtype=np.uint64))
+    words *= np.uint64(GAMMA)
+    words += np.uint64(key)
+    return mix(words)
 
 
-def mix(words: Words) -> Words:
-    """Return SplitMix64's finaliser of each word, which is overwritten."""
-    words ^= words >> np.uint64(30)
-    words *= np.uint64(MIX_1)
-    words ^= words >> np.uint64(27)
-    words *= np.uint64(MIX_2)
-    words ^= words >> np.uint64(31)
+def mix(words: Words, spare: Words | None = None) -> Words:
+    """Return SplitMix64's finaliser of each word, which is overwritten, and so is `spare`.
+
+    `spare`, of the same shape, saves the memory of the steps between.
+    """
+    spare = np.empty_like(words) if spare is None else spare
+    np.right_shift(words, np.uint64(30), out=spare)
+    words ^= spare
+    _mix_rest(words, spare)
+    np.right_shift(words, np.uint64(31), out=spare)
+    words ^= spare
     return words
 
 
@@ -71,10 +78,47 @@ def positions(first: Words, second: Words, salted: Words, size: int) -> NDArray[
     `first` and `second` (values,) are halves of hashes; `salted` is (cohorts, hashes). Two hashes
     of a value may fall on the same cell.
     """
-    words = mix(first[:, None, None] ^ salted)
-    words += second[:, None, None]
-    words = mix(words)
+    words = np.empty((len(first), *salted.shape), dtype=np.uint64)
+    fill_positions(
+        first[:, None, None], second[:, None, None], salted, size, words, np.empty_like(words)
+    )
+    return words.view(np.int64)
+
+
+def fill_positions(
+    first: Words, second: Words, salted: Words, size: int, words: Words, spare: Words
+) -> None:
+    """Write into `words` where values fall among `size` cells; `spare` is overwritten too.
+
+    `first`, `second` and `salted` are broadcast to the shape of `words` and `spare`.
+    """
+    # The first step of the mixing is linear, so each side takes it on its own, where it is small.
+    np.bitwise_xor(_fold(first), _fold(salted), out=words)
+    _mix_rest(words, spare)
+    np.right_shift(words, np.uint64(31), out=spare)
+    words ^= spare
+    words += second
+    np.right_shift(words, np.uint64(30), out=spare)
+    words ^= spare
+    _mix_rest(words, spare)
+    if size > 1 and size & (size - 1) == 0:
+        # The highest bits are the position, and the last step of the mixing changes none of them.
+        words >>= np.uint64(65 - size.bit_length())
+        return
+    np.right_shift(words, np.uint64(31), out=spare)
+    words ^= spare
     words >>= np.uint64(32)
     words *= np.uint64(size)
     words >>= np.uint64(32)
-    return words.view(np.int64)
+
+
+def _fold(words: Words) -> Words:
+    return words ^ (words >> np.uint64(30))
+
+
+def _mix_rest(words: Words, spare: Words) -> None:
+    """Do what lies between the first and the last step of the mixing."""
+    words *= np.uint64(MIX_1)
+    np.right_shift(words, np.uint64(27), out=spare)
+    words ^= spare
+    words *= np.uint64(MIX_2)

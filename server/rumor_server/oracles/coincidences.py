@@ -8,17 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import helmert
 from scipy.linalg.blas import ssyrk
-from scipy.sparse import csr_array
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 
-# Cohorts of one pass over a table: more leave the processor's cache (measured at 1024 values).
-_GATHERED = 64
-# Entries of one block of columns: 32 MiB of float32 for a fast product; sparse ones need fewer.
-_DENSE_ENTRIES = 1 << 23
-_SPARSE_COHORTS = 256
-# Up to here a dense product of columns is faster than a sparse one (measured at 1024 values).
+# Entries of one pass over a table: some arrays of 256 KiB stay in the cache (measured).
+_GATHERED = 1 << 15
+# Float32 entries of one block of columns: 4 MiB are enough for a fast product (measured).
+_COLUMN_ENTRIES = 1 << 20
+# Entries of the tables in which pairs of values are looked for at once.
+_SORTED = 1 << 18
+# Up to here a product of columns is faster than going through pairs (measured at 1024 values).
 _DENSE_CELLS = 24
 
 
@@ -27,9 +27,14 @@ def sums(table: Floats, owned: NDArray[np.integer]) -> Floats:
 
     `owned` (cohorts, values) is the cell of each value in each cohort.
     """
-    total = np.zeros(owned.shape[1])
-    for part, flat in _blocks(owned, table.shape[1], _GATHERED):
-        total += np.take(table[part].ravel(), flat).sum(axis=0)
+    k = owned.shape[1]
+    total = np.zeros(k)
+    gathered = np.empty((min(len(owned), max(1, _GATHERED // k)), k))
+    for part, flat in _blocks(owned, table.shape[1], len(gathered)):
+        rows = gathered[: len(flat)]
+        # No cell is out of bounds; the default mode would not write in place.
+        np.take(table[part].ravel(), flat, out=rows, mode="clip")
+        total += rows.sum(axis=0)
     return total
 
 
@@ -40,21 +45,27 @@ def information(weights: Floats, owned: NDArray[np.integer]) -> Singles:
     sums to 0. `weights` (cohorts, cells) are positive. Exact to 1e-6 of the diagonal.
     """
     if weights.shape[1] <= _DENSE_CELLS:
-        return _dense(weights, owned)
-    return _sparse(weights, owned)
+        return _by_columns(weights, owned)
+    return _by_pairs(weights, owned)
 
 
 def _blocks(
     owned: NDArray[np.integer], cells: int, step: int
 ) -> Iterator[tuple[slice, NDArray[np.int64]]]:
-    """Yield cohorts, and where every value's cells are in the flat table of these cohorts."""
+    """Yield cohorts, and where every value's cells are in the flat table of these cohorts.
+
+    The next block is written over the one before: fresh memory costs more than what fills it.
+    """
+    cohorts, k = owned.shape
     offsets = np.arange(step, dtype=np.int64)[:, None] * cells
-    for start in range(0, len(owned), step):
-        part = owned[start : start + step]
-        yield slice(start, start + step), part + offsets[: len(part)]
+    flat = np.empty((step, k), dtype=np.int64)
+    for start in range(0, cohorts, step):
+        part = slice(start, min(start + step, cohorts))
+        rows = part.stop - start
+        yield part, np.add(owned[part], offsets[:rows], out=flat[:rows])
 
 
-def _dense(weights: Floats, owned: NDArray[np.integer]) -> Singles:
+def _by_columns(weights: Floats, owned: NDArray[np.integer]) -> Singles:
     """Multiply columns of one row less than there are cells: a cohort's own is redundant.
 
     With Q an orthonormal basis of what sums to 0, X'WX of a cohort is X'Q (Q'WQ) Q'X, and Q'X has
@@ -66,26 +77,38 @@ def _dense(weights: Floats, owned: NDArray[np.integer]) -> Singles:
     # (cohorts, cells - 1, cells): what owning a cell adds to each row of the columns.
     rows = (np.linalg.cholesky(inner).transpose(0, 2, 1) @ basis).astype(np.float32)
     total = np.zeros((k, k), dtype=np.float32, order="F")
-    step = max(1, _DENSE_ENTRIES // (k * (cells - 1)))
-    for part, flat in _blocks(owned, cells, min(step, cohorts)):
-        columns = np.empty((len(flat), cells - 1, k), dtype=np.float32)
-        for row in range(cells - 1):
-            columns[:, row] = np.take(rows[part, row].ravel(), flat)
-        total = ssyrk(1.0, columns.reshape(-1, k).T, 1.0, total, lower=1, overwrite_c=1)
+    step = min(cohorts, max(1, _COLUMN_ENTRIES // (k * (cells - 1))))
+    columns = np.empty(((cells - 1) * step, k), dtype=np.float32)
+    for part, flat in _blocks(owned, cells, step):
+        block = columns[: (cells - 1) * len(flat)]
+        for row, added in enumerate(block.reshape(cells - 1, len(flat), k)):
+            np.take(rows[part, row].ravel(), flat, out=added, mode="clip")
+        total = ssyrk(1.0, block.T, 1.0, total, lower=1, overwrite_c=1)
     return total
 
 
-def _sparse(weights: Floats, owned: NDArray[np.integer]) -> Singles:
-    k, cells = owned.shape[1], weights.shape[1]
-    total = np.zeros((k, k))
-    for part, flat in _blocks(owned, cells, _SPARSE_COHORTS):
-        own = np.ascontiguousarray(flat.T)
-        roots = np.sqrt(weights[part]).ravel().astype(np.float32)
-        ends = np.arange(0, own.size + 1, own.shape[1])
-        columns = csr_array((roots[own].ravel(), own.ravel(), ends), shape=(k, len(roots)))
-        total += (columns @ columns.T.tocsr()).toarray()
+def _by_pairs(weights: Floats, owned: NDArray[np.integer]) -> Singles:
+    """Add up the weights of the cells that two values share, few where there are many cells."""
+    (cohorts, k), cells = owned.shape, weights.shape[1]
+    total = np.zeros((k, k), dtype=np.float32, order="F")
+    entries = total.ravel(order="K")
+    step = min(cohorts, max(1, _SORTED // k))
+    for part, flat in _blocks(owned, cells, step):
+        # Stable, so that of two values in a cell the later one is the row of the lower triangle.
+        value = np.argsort(owned[part], axis=1, kind="stable")
+        cell = np.take_along_axis(flat, value, axis=1).ravel()
+        value = value.ravel()
+        weight = weights[part].ravel()[cell].astype(np.float32)
+        # Whatever shares a cell with the one `apart` places on does so with all between.
+        at, apart = np.arange(cell.size), 1
+        while at.size:
+            at = at[: np.searchsorted(at, cell.size - apart)]
+            at = at[cell[at] == cell[at + apart]]
+            np.add.at(entries, value[at] * k + value[at + apart], weight[at])
+            apart += 1
     alone = sums(weights, owned)
     np.fill_diagonal(total, alone)
-    total -= (alone[:, None] + alone) / cells
-    total += weights.sum() / cells**2
-    return total.astype(np.float32)
+    common = (alone / cells - weights.sum() / cells**2 / 2).astype(np.float32)
+    total -= common[:, None]
+    total -= common
+    return total

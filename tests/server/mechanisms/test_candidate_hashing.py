@@ -14,6 +14,7 @@ from rumor_server.oracles.candidate_hashing import (
     positions,
     salts,
 )
+from rumor_server.oracles.hash_table import hash_table
 from rumor_shared import hashing
 
 words = st.integers(0, 2**64 - 1)
@@ -69,6 +70,20 @@ def test_the_last_cohort_of_the_largest_registry() -> None:
     value = hashing.hash_bytes(b"x")
     wanted = hashing.position(value, hashing.salt(2**64 - 1, 255, 255), hashing.MAX_SIZE)
     assert found[0, 255, 255] == wanted
+
+
+@pytest.mark.parametrize("size", [1, 2, 4, 5, 256, 257, hashing.MAX_SIZE])
+def test_hash_table_is_the_contracts(size: int) -> None:
+    """Every value of a domain is where the device says in each cohort, powers of two or not."""
+    # 16 cohorts are worked out at once for these many values: 37 leave a remainder.
+    values = tuple(f"value {i}" for i in range(1000))
+    table = hash_table(2**64 - 1, 37, size, values)
+    assert table.dtype == np.min_scalar_type(size - 1)
+    assert not table.flags.writeable
+    salted = [hashing.salt(2**64 - 1, cohort, 0) for cohort in range(37)]
+    hashed = [hashing.hash_bytes(value.encode()) for value in values]
+    wanted = [[hashing.position(value, salt, size) for value in hashed] for salt in salted]
+    np.testing.assert_array_equal(table, wanted)
 
 
 def test_candidates_are_normalised_and_kept_once() -> None:

@@ -1,10 +1,11 @@
 """Estimation of all 1024 values from the answers of 10^5 devices, Zipf 1.1, epsilon 1.
 
-Ours are from a tally. pure-ldp's are from its tally where it keeps one (`krr`, `oue` and its fast
-local hashing, here with as many hash functions as we have cohorts), and multi-freq-ldpy's from all
-reports, which is what it keeps. Cold: the values' hashes are worked out first. Ours also gives each
-estimate a standard error, intervals and a test; theirs don't. Local hashing from reports takes the
-peers minutes and is measured once, between ours.
+Ours are from a tally. pure-ldp's are from its tally where it keeps one (`krr`, `sue`, `oue` and its
+fast local hashing, here with as many hash functions as we have cohorts), and the others' from all
+reports, which is what they keep. Cold: the values' hashes are worked out first. Ours also gives
+each estimate a standard error, intervals and a test; theirs don't. opendp estimates from flipped
+bits alone. What takes peers many seconds is measured once: `sue` of opendp, `subset` of
+multi-freq-ldpy, and local hashing from reports, which takes minutes, between ours.
 """
 
 from __future__ import annotations
@@ -32,9 +33,16 @@ _COHORTS = 4096
 _ROUNDS = 7
 _SLOW_ROUNDS = 3
 _LOCAL_HASHING_AIM = 0.01
-_TALLIES = ("krr", "oue", "subset", "hadamard", "pgr")
-_PEERS = {"krr": ("pure-ldp", "multi-freq-ldpy"), "subset": ("multi-freq-ldpy",)}
-_PEERS["oue"] = _PEERS["krr"]
+_TALLIES = ("krr", "sue", "oue", "subset", "hadamard", "pgr")
+_THREE = ("pure-ldp", "multi-freq-ldpy", "ldp-toolbox")
+_PEERS = {
+    "krr": _THREE,
+    "sue": (*_THREE, "opendp"),
+    "oue": _THREE,
+    "subset": ("ldp-toolbox", "multi-freq-ldpy"),
+}
+# Of these, what takes many seconds; they come last.
+_SLOW = ("opendp sue", "multi-freq-ldpy subset")
 
 
 def measure() -> list[Row]:
@@ -54,13 +62,16 @@ def _of_tally(name: str, crowd: Crowd, peer: Peer | None, rng: np.random.Generat
     tally = crowd_tally(metric, crowd, rng)
     libraries = _PEERS.get(name, ())
     what = f"estimate {_VALUES} values, {name}"
-    calls = [
-        partial(seconds, partial(estimate_metric, metric, tally)),
-        *chain.from_iterable(asked(peer, f"{library} {name}") for library in libraries),
-    ]
-    _prepare(peer, [f"{library} {name}" for library in libraries])
-    interleaved(calls, 1)
-    value, *theirs = (median(taken) * 1e3 for taken in interleaved(calls, _ROUNDS))
+    of_peers = [f"{library} {name}" for library in libraries]
+    ours = partial(seconds, partial(estimate_metric, metric, tally))
+    quick, slow = (
+        [one for call in of_peers if (call in _SLOW) is late for one in asked(peer, call)]
+        for late in (False, True)
+    )
+    _prepare(peer, of_peers)
+    interleaved([ours, *quick], 1)
+    taken = [*interleaved([ours, *quick], _ROUNDS), *interleaved(slow, 1)]
+    value, *theirs = (median(one) * 1e3 for one in taken)
     if not libraries:
         return [Row(what, value, "ms")]
     return _beside(what, value, libraries, theirs)
@@ -75,7 +86,7 @@ def _local_hashing(metric: Metric, tally: Tally, peer: Peer | None) -> list[Row]
 
     ours: list[Callable[[], float]] = [cold, warm]
     fast = ["pure-ldp fast, cold", "pure-ldp fast, warm"]
-    slow = ["pure-ldp local_hashing", "multi-freq-ldpy local_hashing"]
+    slow = [f"{library} local_hashing" for library in _THREE]
     _prepare(peer, ["pure-ldp fast", *slow])
     interleaved(ours, 1)
     by_turns: list[Callable[[], float]] = [
@@ -97,7 +108,7 @@ def _local_hashing(metric: Metric, tally: Tally, peer: Peer | None) -> list[Row]
     for side, name in enumerate(("cold", "warm")):
         what = f"estimate {_VALUES} values, local_hashing, {_COHORTS} cohorts, {name}"
         value = values[side] * 1e3
-        libraries = ("pure-ldp, from reports", "multi-freq-ldpy, from reports")
+        libraries = tuple(f"{library}, from reports" for library in _THREE)
         rows += _beside(what, value, libraries, long, _LOCAL_HASHING_AIM)
         rows += _beside(what, value, (fast[side],), short[side : side + 1])
     return rows
