@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc
 
-from rumor_server.decoding import decode_sketch
+from rumor_server.decoding import DecodedSketch, decode_sketch
 from rumor_server.decoding.decoded_estimates import decoded_estimates
 from rumor_server.estimation.estimates import Estimates, Floats
 from rumor_server.estimation.grouping import Groups
 from rumor_server.estimation.normal_estimates import estimate_normal
 from rumor_server.estimation.significance import check_alpha
-from rumor_server.oracles.candidate_hashing import hash_candidates, positions, salts
+from rumor_server.oracles.candidate_hashing import Candidates, hash_candidates, positions, salts
 from rumor_server.oracles.cohort_regression import CohortTally, Regression, regress
 from rumor_server.oracles.hash_table import MAX_ENTRIES, hash_table
 from rumor_server.oracles.support_groups import group_members
@@ -60,8 +60,11 @@ def estimate_cohorts(
 def group_cohorts(metric: Metric, tally: CohortTally, groups: Groups, *, alpha: float) -> Estimates:
     """Estimate the summed share of each group of values of a closed domain.
 
-    The error is that of the sum, covariances included, where the domain is of moderate size;
-    beyond, values count as independent. Raises GroupError as `group_members`.
+    The error is that of the sum, covariances included, where the domain is of moderate size. A
+    larger one is decoded, and the errors of its values are added as if independent: the hashes of
+    two values make their estimates agree or disagree by chance, so that what they have in common
+    cancels out but for a part of 1/sqrt(cohorts cells). Values that own the same cells everywhere
+    show the share of them all, which counts once. Raises GroupError as `group_members`.
     """
     check_alpha(alpha)
     members = group_members(metric, groups)
@@ -69,15 +72,15 @@ def group_cohorts(metric: Metric, tally: CohortTally, groups: Groups, *, alpha: 
     if not tally.n:
         return Estimates.empty(tuple(members), alpha)
     fit = _regression(metric, tally, values)
-    if fit is None:
-        single = _decode(metric, tally, values, alpha)
-        shares = single.frequency
-        parts = [np.square(single.std_error[rows]).sum() for rows in members.values()]
+    if fit is not None:
+        rows = list(members.values())
+        frequency = np.array([fit.shares[own].sum() for own in rows])
+        variance = np.array([_variance_of_sum(tally, fit, own) for own in rows])
     else:
-        shares = fit.shares
-        parts = [_variance_of_sum(tally, fit, rows) for rows in members.values()]
-    frequency = np.array([shares[rows].sum() for rows in members.values()])
-    variance = np.array(parts)
+        decoded = _decoded(metric, tally, hash_candidates(values), alpha)
+        rows = [np.unique(decoded.same_as[own]) for own in members.values()]
+        frequency = np.array([decoded.estimate[own].sum() for own in rows])
+        variance = np.array([np.square(decoded.std_error[own]).sum() for own in rows])
     return estimate_normal(
         tuple(members),
         tally.n,
@@ -129,13 +132,20 @@ def _decode(metric: Metric, tally: CohortTally, texts: Sequence[str], alpha: flo
     known = hash_candidates(texts)
     if not known.texts:
         return Estimates.empty((), alpha, n=tally.n)
+    decoded = _decoded(metric, tally, known, alpha) if tally.n else None
+    return decoded_estimates(
+        known.texts, tally.n, alpha, decoded, closed=metric.mechanism.values is not None
+    )
+
+
+def _decoded(metric: Metric, tally: CohortTally, known: Candidates, alpha: float) -> DecodedSketch:
     salted = salts(metric.key, len(tally.reports), 1)
 
     def cells(start: int, stop: int) -> NDArray[np.int64]:
         part = slice(start, stop)
         return positions(known.first[part], known.second[part], salted, tally.cells)
 
-    decoded = decode_sketch(
+    found = decode_sketch(
         tally.counts,
         tally.reports,
         tally.p1,
@@ -147,6 +157,6 @@ def _decode(metric: Metric, tally: CohortTally, texts: Sequence[str], alpha: flo
         alpha=alpha,
         correction="bonferroni",
     )
-    return decoded_estimates(
-        known.texts, tally.n, alpha, decoded, closed=metric.mechanism.values is not None
-    )
+    if found is None:
+        raise ValueError("a tally without reports can't be decoded")
+    return found

@@ -10,7 +10,7 @@ import pytest
 from tests.server.mechanisms.cohort_contract import CohortContract, cells_of, zipf
 from tests.server.mechanisms.statistics_contract import ONE, Counts, metric_of, tally_of
 
-from rumor_server.estimation import estimate_metric
+from rumor_server.estimation import estimate_metric, group
 from rumor_server.oracles.cohort_regression import CohortTally, regress
 from rumor_server.oracles.hash_table import hash_table
 from rumor_server.oracles.tally import Tally
@@ -159,3 +159,47 @@ def test_tally_counts_cells(g: int, width: int) -> None:
     payloads = [cell.to_bytes(width, "little") for cell in (0, g - 1, g - 1)]
     counts = tally_of(metric)(payloads).counts[0]
     np.testing.assert_array_equal(counts, np.bincount([0, g - 1, g - 1], minlength=g))
+
+
+def test_sums_count_values_that_no_report_tells_apart_once() -> None:
+    """Beyond 2,048 values of one cohort, those that share a cell show the share of them all."""
+    metric = hashing(2100, 8.0, cohorts=1)
+    cells = cells_of(metric)[0]
+    values = metric.mechanism.values
+    assert values is not None
+    rng = np.random.default_rng(11)
+    own = rng.permuted(np.repeat(np.arange(2100), 100))
+    counts = respond(metric, cells[own], np.zeros_like(own), rng)
+    tally = Tally(np.array([len(own)]), counts)
+    first = next(v for v in range(2100) if (cells == cells[v]).sum() == 2)
+    one, other = np.flatnonzero(cells == cells[first])
+    groups = {"twins": [values[one], values[other]], "one of them": [values[one]], "all": values}
+    summed = group(metric, tally, groups)
+    assert summed.frequency[0] == summed.frequency[1]
+    assert summed.std_error[0] == summed.std_error[1]
+    # Six standard errors, for the two that have a truth: a false alarm in 10^8 runs.
+    truth = np.array([2 / 2100, 2 / 2100, 1.0])
+    assert (np.abs(summed.frequency - truth) < 6 * summed.std_error).all()
+
+
+def test_sums_of_a_decoded_domain_have_their_error() -> None:
+    """The mean squared error of sums of 300 among 2,100 values is what the errors say.
+
+    Ten lists of seven groups that share nothing: chi-squared with some 60 degrees of freedom, so
+    that these bounds raise a false alarm once in 10^6. It is 1.10; errors a third too small fail.
+    """
+    metric = hashing(2100, 3.0, cohorts=64)
+    values = metric.mechanism.values
+    assert values is not None
+    rng = np.random.default_rng(12)
+    parts = rng.permutation(2100).reshape(7, 300)
+    groups = {str(i): [values[v] for v in part] for i, part in enumerate(parts)}
+    squares = []
+    for _ in range(10):
+        own = rng.permuted(np.repeat(np.arange(2100), 20))
+        cohorts = rng.integers(0, 64, len(own))
+        counts = respond(metric, cells_of(metric)[cohorts, own], cohorts, rng)
+        tally = Tally(np.bincount(cohorts, minlength=64), counts)
+        summed = group(metric, tally, groups)
+        squares.append(np.square((summed.frequency - 300 / 2100) / summed.std_error))
+    assert 0.4 < np.mean(squares) < 2
