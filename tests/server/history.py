@@ -2,46 +2,30 @@
 
 Every report has a value of its own, so that a cell of two proves a double count and a cell of none
 where `accepted` was heard proves a loss. Faults come before the commit, within it, and after it,
-when the answer is lost. In the manner of Janus's simulation tests.
+when the answer is lost. Backups are made while a node commits, and restored by the very functions
+of `rumor backup` and `rumor restore`. In the manner of Janus's simulation tests.
 """
 
-import random
 from collections import Counter
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import date, timedelta
-from typing import Protocol
+from pathlib import Path
 
-from tests.server.collecting import TODAY, registry
-from tests.server.store_contract import Remember, together
+import pytest
+from tests.server.collecting import TODAY
+from tests.server.history_databases import Database
+from tests.server.history_reports import A_DAYS_REPORTS, OWN, REGISTRY, Told, report_of
+from tests.server.store_contract import together
 
 from rumor_server.errors import StoreError
-from rumor_server.ingestion.batch import Batch, Report, RetractionBatch
-from rumor_server.ingestion.retraction import Receipt, Retractions, screen_retractions
+from rumor_server.ingestion.batch import Batch, RetractionBatch
+from rumor_server.ingestion.receipts import Receipts
+from rumor_server.ingestion.retraction import Retractions, screen_retractions
 from rumor_server.ingestion.screening import Charges, screen_batch
 from rumor_server.storage.store import Result, ScreenedBatch, Store
 from rumor_shared.wire import Retraction, Verdict
 
-VALUES = 2048
-A_DAYS_REPORTS = 4
-REGISTRY = registry(
-    f"""
-    [registry]
-    max_age_days = 3
-    daily_epsilon = 100.0
-    [metrics.own]
-    revision = 1
-    mechanism = "krr"
-    epsilon = 1.0
-    daily_epsilon = {A_DAYS_REPORTS}.0
-    values = {[f"v{number}" for number in range(VALUES)]}
-    owner = "test@example.org"
-    purpose = "to test"
-    expires = 2999-12-31
-    """.replace("'", '"')
-)
-OWN = REGISTRY.metric("own")
 CHARGES = Charges(REGISTRY)
 DEVICES = 3
 NODES = 2
@@ -54,76 +38,65 @@ STEPS = (
 )  # fmt: skip
 
 
-class Database(Protocol):
-    """What a history needs of a database beyond the stores on it."""
-
-    def open(self) -> Store:
-        """Open another store, as another process would."""
-
-    def empty(self) -> None:
-        """Bring the database back to where it holds nothing."""
-
-    def fault(self) -> AbstractContextManager[None]:
-        """Have every commit fail within its transaction, after its last statement."""
-
-    remember: Remember
-
-
-@dataclass
-class Told:
-    """What the devices heard of one report, and may therefore rely on."""
-
-    device: int
-    day: date
-    report: Report
-    is_possible: bool = False
-    is_accepted: bool = False
-    required_since: int | None = None
-    is_withdrawn: bool = False
-    is_forbidden: bool = False
+# A backup, the last day that it has closed, and what is possible, required and withdrawn in it.
+Saved = tuple[Path, date, list[tuple[bool, bool, bool]]]
 
 
 @dataclass
 class History:
-    """A database, two nodes on it, and the model. `today` is everybody's day."""
+    """A database, two nodes on it, and the model. `today` is everybody's day.
+
+    No report of a day up to `closed` may be taken. After each of `restores` a device may spend a
+    day's budget once more.
+    """
 
     database: Database
     nodes: list[Store] = field(default_factory=list)
+    receipts: list[Receipts] = field(default_factory=list)
     told: list[Told] = field(default_factory=list)
-    receipts: list[Receipt] = field(default_factory=list)
     today: date = TODAY
-    moment: int = 0
-    backup: tuple[int, Callable[[], None]] | None = None
+    closed: date = date.min
+    backups: list[Saved] = field(default_factory=list)
+    restores: int = 0
+    spent: Counter[tuple[int, date, int]] = field(default_factory=Counter)
 
     def play(self, steps: list[Step]) -> None:
         """Do the steps in order, then check every promise."""
         self.database.empty()
-        self.nodes = [self._open() for _ in range(NODES)]
+        self._start()
         try:
             for name, a, b, c in steps:
-                self.moment += 1
                 getattr(self, f"_{name}")(a, b, c)
             self.check()
         finally:
-            for node in self.nodes:
-                node.close()
+            self._stop()
 
     def check(self) -> None:
         """Compare the tally with what was promised."""
-        tally = self.nodes[0].tally(OWN, date.min, date.max)
-        cells = tally.counts[0].tolist()
-        spent: Counter[tuple[int, date]] = Counter()
+        cells = self._cells()
         for value, one in enumerate(self.told):
             count = cells[value]
             assert count in {0, 1}, f"report {value} counts {count} times"
             assert one.is_possible or not count, f"report {value} counts though refused"
             assert not (one.is_forbidden and count), f"report {value} counts though taken back"
-            if one.required_since is not None and not one.is_withdrawn:
+            if one.is_required and not (one.is_withdrawn or one.is_forbidden):
                 assert count, f"report {value} was acknowledged and does not count"
-            spent[one.device, one.day] += one.is_accepted
         assert not any(cells[len(self.told) :])
+        assert max(self.spent.values(), default=0) <= A_DAYS_REPORTS
+
+    def _cells(self) -> list[int]:
+        tally = self.nodes[0].tally(OWN, date.min, date.max)
+        cells: list[int] = tally.counts[0].tolist()
         assert tally.n == sum(cells)
-        assert max(spent.values(), default=0) <= A_DAYS_REPORTS
+        return cells
+
+    def _start(self) -> None:
+        self.nodes = [self._open() for _ in range(NODES)]
+        self.receipts = [self.database.receipts() for _ in range(NODES)]
+
+    def _stop(self) -> None:
+        for node in self.nodes:
+            node.close()
 
     def _open(self) -> Store:
         store = self.database.open()
@@ -131,13 +104,8 @@ class History:
         return store
 
     def _new(self, device: int, day: date, id_: bytes | None = None) -> Told:
-        value = len(self.told)
-        payload = value.to_bytes(OWN.mechanism.payload_bytes, "little")
-        one = Told(
-            device, day, Report(id_ or random.Random(value).randbytes(16), "own", 1, 0, payload)
-        )
-        self.told.append(one)
-        return one
+        self.told.append(report_of(len(self.told), device, day, id_))
+        return self.told[-1]
 
     def _screened(self, sent: list[Told]) -> ScreenedBatch:
         reports = [one.report for one in sent]
@@ -164,11 +132,12 @@ class History:
         if result is None:
             one.is_possible = True
         elif result.verdict is Verdict.ACCEPTED:
-            one.is_possible = one.is_accepted = True
+            assert one.day > self.closed, "a report of a closed day was taken"
+            one.is_possible = True
+            self.spent[one.device, one.day, self.restores] += 1
         if result is not None and result.verdict in {Verdict.ACCEPTED, Verdict.DUPLICATE}:
-            assert one.is_possible or one.is_withdrawn
-            if one.required_since is None:
-                one.required_since = self.moment
+            assert one.is_possible or one.is_withdrawn or one.is_forbidden
+            one.is_required = True
 
     def _send(self, a: int, b: int, c: int) -> None:
         """Send one to three reports of a device, of a day in and about the window."""
@@ -234,7 +203,7 @@ class History:
         if c == 0:
             one.is_withdrawn = True
             return
-        self.receipts += withdrawal.receipts
+        self.receipts[a % NODES].append(withdrawal.receipts)
         ((result,),) = withdrawal.results
         if result.verdict not in {Retraction.MISMATCH, Retraction.TOO_LATE}:
             one.is_withdrawn = one.is_forbidden = True
@@ -246,7 +215,8 @@ class History:
     def _close(self, a: int, b: int, c: int) -> None:
         """Close the days past their age."""
         through = self.today - timedelta(days=REGISTRY.max_age_days + 1)
-        self.nodes[a % NODES].close_days(through)
+        self.closed = self.nodes[a % NODES].close_days(through)
+        self.receipts[a % NODES].forget(self.closed)
 
     def _compact(self, a: int, b: int, c: int) -> None:
         self.nodes[a % NODES].compact()
@@ -255,25 +225,46 @@ class History:
         """End a node, and start another in its place."""
         self.nodes[a % NODES].close()
         self.nodes[a % NODES] = self._open()
+        self.receipts[a % NODES] = self.database.receipts()
 
     def _backup(self, a: int, b: int, c: int) -> None:
-        self.backup = (self.moment, self.database.remember())
+        """Make a backup, half the time while a node commits: it may have that report or not."""
+        paths: list[Path] = []
+        works: list[Callable[[], object]] = [lambda: paths.append(self.database.back_up())]
+        if a % 2:
+            beside = self._new(b % DEVICES, self.today)
+            works.append(lambda: self._commit(a // 2, [[beside]], c))
+        kept = [(one.is_possible, one.is_required, one.is_withdrawn) for one in self.told]
+        if a % 2:
+            kept[-1] = (True, False, False)
+        together(works)
+        self.backups.append((paths[0], self.closed, kept))
 
     def _restore(self, a: int, b: int, c: int) -> None:
-        """Go back to the backup, replay the receipts, and keep the days shut that were open.
+        """Go back to a backup, with open days reopened or not; what came since is lost.
 
-        What was acknowledged since is lost, and known to be.
+        A backup that is newer than one restored is of another history, and is thrown away.
         """
-        if self.backup is None:
+        if not self.backups:
             return
-        moment, restore = self.backup
-        for node in self.nodes:
-            node.close()
-        restore()
-        self.backup = (moment, self.database.remember())
-        self.nodes = [self._open() for _ in range(NODES)]
-        self.nodes[0].replay(self.receipts)
-        self.nodes[0].close_days(self.today + timedelta(days=1))
+        number = b % len(self.backups)
+        backup, closed, kept = self.backups[number]
+        if c == 0:
+            with pytest.raises(StoreError):
+                self.database.restore(backup, self.today, reopen=True)
+            return
+        before = self._cells()
+        self._stop()
+        reopen = a % 2 == 1
+        lost = self.database.restore(backup, self.today, reopen=reopen)
+        self.closed = closed if reopen else max(closed, self.today)
+        del self.backups[number + 1 :]
+        self.restores += 1
+        self._start()
         for one in self.told:
-            if one.required_since is not None and one.required_since > moment:
-                one.required_since = None
+            one.is_possible = one.is_required = one.is_withdrawn = False
+        for one, flags in zip(self.told, kept, strict=False):
+            one.is_possible, one.is_required, one.is_withdrawn = flags
+        self.check()
+        if lost is not None:
+            assert lost == max(0, sum(before) - sum(self._cells()))

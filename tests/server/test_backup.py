@@ -15,6 +15,7 @@ from rumor_server.commands import restore as restore_command
 from rumor_server.errors import StoreError
 from rumor_server.ingestion.receipts import Receipts
 from rumor_server.settings import Settings
+from rumor_server.storage import sqlite_file
 from rumor_server.storage.control import Control
 from rumor_server.storage.sqlite_backup import back_up, read_backup, restore
 from rumor_server.storage.sqlite_store import SqliteStore
@@ -112,6 +113,37 @@ def test_does_retractions_again(tmp_path: Path) -> None:
         done = put_back(saved, database)
         assert done.replayed == 2  # type: ignore[attr-defined]
         assert counted(database) == 1
+
+
+def test_loses_nothing_that_was_taken_back(tmp_path: Path) -> None:
+    """The gap counts what a device may miss: a report that it took back itself is not lost."""
+    database, saved = tmp_path / "rumor.sqlite3", tmp_path / "saved"
+    sent = batch(report(), report(), report())
+    with collector(database) as running:
+        running.send(sent)
+        back_up(database, saved, NOW)
+        running.send(batch(report()))
+        gone = sent | {"retractions": sent["reports"][:2]}
+        del gone["reports"]
+        running.client.post("/v1/retractions", json=gone)
+        assert running.estimates()["n"] == 2
+    assert put_back(saved, database).lost == 1  # type: ignore[attr-defined]
+    assert counted(database) == 1
+
+
+def test_upgrades_a_backup_of_an_older_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A backup from before an update is brought to this program's version as it is restored."""
+    database, saved = tmp_path / "rumor.sqlite3", tmp_path / "saved"
+    with collector(database) as running:
+        running.send(batch(report()))
+        back_up(database, saved, NOW)
+    steps = (*sqlite_file.STEPS, "CREATE TABLE more (x INTEGER) STRICT;\n")
+    monkeypatch.setattr(sqlite_file, "STEPS", steps)
+    put_back(saved, database)
+    assert sqlite_file.version(database) == len(steps)
+    assert counted(database) == 1
 
 
 def test_revokes_again_what_was_revoked_since(tmp_path: Path) -> None:

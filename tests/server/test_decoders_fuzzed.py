@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 from starlette.types import Message
+from tests.fuzz.targets import FOUND, TARGETS
 from tests.server.collecting import REGISTRY, batch, compact, report
 from tests.system.serving import Serving
 
@@ -98,6 +99,35 @@ def test_reads_or_refuses_any_body(
 
     refusal = refused(read)
     assert refusal is None or refusal.status in {400, 413}
+
+
+INPUTS = {
+    **{
+        f"{name}-seed{number}": (name, seed)
+        for name, target in TARGETS.items()
+        for number, seed in enumerate(target.seeds)
+    },
+    **{
+        f"{file.parent.name}-{file.name}": (file.parent.name, file.read_bytes())
+        for file in sorted(FOUND.glob("*/*"))
+    },
+}
+
+
+@pytest.mark.parametrize("what", sorted(INPUTS))
+def test_ends_as_documented_on_what_was_found(what: str) -> None:
+    """Each input that a fuzzer found wanting, and each that one starts from, ends as documented."""
+    name, data = INPUTS[what]
+    TARGETS[name].run(data)
+
+
+@played
+@given(data=st.data())
+def test_ends_as_documented_on_what_is_near(data: st.DataObject) -> None:
+    """The decoders that take files, on edits of good ones: their documented errors and no other."""
+    target = TARGETS[data.draw(st.sampled_from(sorted(TARGETS)))]
+    seed = data.draw(st.sampled_from(target.seeds))
+    target.run(edited(seed, data.draw(st.lists(EDIT, max_size=4))))
 
 
 @pytest.fixture(scope="module")

@@ -40,7 +40,7 @@ def test_proxy_writes_no_address() -> None:
     (form,) = re.findall(r"log_format\s+(\w+)\s+'([^']*)'", bare)
     assert form[0] == "without_addresses"
     assert set(re.findall(r"\$\w+", form[1])) == {
-        "$time_iso8601", "$request_method", "$uri", "$status", "$request_time",
+        "$day", "$request_method", "$uri", "$status", "$request_time",
     }  # fmt: skip
     assert re.findall(r"access_log\s+([^;]+);", bare) == ["/dev/stdout without_addresses"]
     # At any lower level nginx adds the caller's address to what it says of a request.

@@ -2,7 +2,7 @@
 
 import stat
 from contextlib import closing
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -15,8 +15,9 @@ from rumor_server.errors import StoreError
 from rumor_server.ingestion.batch import decode_batch
 from rumor_server.ingestion.screening import Charges, screen_batch
 from rumor_server.settings import Settings
+from rumor_server.storage import postgres_connection
 from rumor_server.storage.postgres_backup import back_up_postgres, restore_postgres
-from rumor_server.storage.postgres_connection import connect, upgrade
+from rumor_server.storage.postgres_connection import STEPS, connect, upgrade, version
 from rumor_server.storage.postgres_store import PostgresStore
 from rumor_server.storage.store import Store
 from rumor_shared.wire import JSON
@@ -60,7 +61,10 @@ def test_restores_a_backup_into_an_empty_database(
     assert stat.S_IMODE(saved.stat().st_mode) == 0o600
     other = postgres.make()
     settings = Settings(database=tmp_path / "rumor.sqlite3", database_url=other)
-    assert restore_postgres(settings, saved, TODAY, reopen=reopen) == 0
+    done = restore_postgres(settings, saved, TODAY, reopen=reopen)
+    assert (done.replayed, done.lost) == (0, None)
+    assert (done.backup.reports, done.backup.closed_through) == (2, None)
+    assert abs(datetime.now(UTC) - done.backup.taken) < timedelta(minutes=10)
     assert counted(other) == 2
     with connect(other, 5) as connection:
         assert connection.execute("SELECT count(*) FROM day_keys").fetchone() == (0,)
@@ -120,4 +124,50 @@ def test_works_from_the_command_line(
     assert restore_command.main([str(saved)]) == 1
     monkeypatch.setenv("RUMOR_DATABASE_URL", postgres.make())
     assert restore_command.main([str(saved)]) == 0
-    assert "days up to today are closed" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "restored 0 reports of 2" in printed
+    assert "an unknown number of reports" in printed
+    assert "days up to today are closed" in printed
+
+
+def test_upgrades_a_backup_of_an_older_version(
+    postgres: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A backup from before an update is brought to this program's version as it is restored."""
+    url, other, saved = postgres.make(), postgres.make(), tmp_path / "saved"
+    upgrade(url)
+    back_up_postgres(url, saved)
+    monkeypatch.setattr(postgres_connection, "STEPS", (*STEPS, "CREATE TABLE more (x int)"))
+    settings = Settings(database=tmp_path / "x", database_url=other)
+    restore_postgres(settings, saved, TODAY, reopen=False)
+    with connect(other, 5) as connection:
+        assert version(connection) == len(STEPS) + 1
+
+
+def test_leaves_nothing_where_retractions_can_not_be_done_again(
+    postgres: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A damaged receipt is found before anything is restored; a fault after that leaves nothing,
+    so that no collector starts on a database whose retractions are undone.
+    """
+    url, other, saved = postgres.make(), postgres.make(), tmp_path / "saved"
+    upgrade(url)
+    back_up_postgres(url, saved)
+    settings = Settings(database=tmp_path / "x", database_url=other)
+    settings.receipts_folder.mkdir()
+    damaged = settings.receipts_folder / f"{TODAY}.jsonl"
+    damaged.write_text("{}\n")
+    with pytest.raises(StoreError, match=r"line 1: is damaged"):
+        restore_postgres(settings, saved, TODAY, reopen=False)
+    damaged.unlink()
+
+    def fail(*_: object) -> int:
+        raise StoreError("planted")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PostgresStore, "replay", fail)
+        with pytest.raises(StoreError, match="planted"):
+            restore_postgres(settings, saved, TODAY, reopen=False)
+    with connect(other, 5) as connection:
+        assert version(connection) == 0
+    assert restore_postgres(settings, saved, TODAY, reopen=False).replayed == 0

@@ -181,3 +181,8 @@ def test_has_a_database_that_waits_for_the_disk(store: PostgresStore) -> None:
     for name in ("fsync", "synchronous_commit", "full_page_writes"):
         row = store._connection.execute(f"SHOW {name}".encode()).fetchone()
         assert row == ("on",)
+
+
+def test_reads_again_soon_after_an_outage(store: PostgresStore) -> None:
+    """The pool's own tries end within seconds, so that none of its pauses outlasts an outage."""
+    assert store._pool.reconnect_timeout < 5

@@ -157,3 +157,14 @@ def test_damage_is_told_or_does_not_matter(whole: Path, tmp_path: Path, damage: 
         return
     assert (read.title, read.sources) == (entry.title, entry.sources)
     assert np.array_equal(read.tally.counts, entry.tally.counts)
+
+
+def test_refuses_a_small_file_that_would_fill_the_memory(tmp_path: Path, whole: Path) -> None:
+    """A member that says more than one tally can hold is not read: 40 MB of zeros take 40 kB."""
+    bomb = tmp_path / "bomb.npz"
+    with np.load(whole, allow_pickle=False) as arrays:
+        members = {name: arrays[name] for name in arrays.files}
+    np.savez_compressed(bomb, **members | {"counts_0": np.zeros((1, 5_000_000), dtype=np.int64)})
+    assert bomb.stat().st_size < 100_000
+    with pytest.raises(TallyFileError, match="more than a tally can"):
+        read_tallies(bomb)

@@ -2,11 +2,13 @@
 
 import http.client
 import json
+import os
 import signal
 import socket
 import subprocess
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ class Answer:
 
     def __init__(self, answer: http.client.HTTPResponse) -> None:
         self.status = answer.status
+        self.headers = answer.headers
         self.type = answer.headers.get_content_type()
         self.body = answer.read()
 
@@ -30,13 +33,30 @@ class Answer:
 
 
 class Serving:
-    """`rumor serve` on one port and one database in `folder`; may be killed and started again."""
+    """`rumor serve` on one port, with its files in `folder`; may be killed and started again.
 
-    def __init__(self, folder: Path, registry: str) -> None:
+    `database` is a SQLite file elsewhere, `url` a PostgreSQL database that takes its place.
+    `settings` are given in the environment; `program` is what stands for the script `rumor`.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        registry: str,
+        *,
+        database: Path | None = None,
+        url: str = "",
+        settings: Mapping[str, object] | None = None,
+        program: Sequence[str] = (str(RUMOR),),
+    ) -> None:
         self.registry = folder / "metrics.toml"
         self.registry.write_text(registry, "utf-8")
-        self.database = folder / "rumor.sqlite3"
+        self.database = database or folder / "rumor.sqlite3"
         self.log = folder / "collector.log"
+        self._words = [*program, "serve", "--registry", str(self.registry)]
+        # Beside an address, files that are no database lie where the SQLite file would.
+        given = {"database": self.database, "database_url": url, **(settings or {})}
+        self._environment = {f"RUMOR_{name.upper()}": str(value) for name, value in given.items()}
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port: int = probe.getsockname()[1]
@@ -44,10 +64,10 @@ class Serving:
 
     def start(self) -> None:
         """Start the collector and wait until it is ready."""
-        words = [str(RUMOR), "serve", "--registry", str(self.registry)]
-        words += ["--database", str(self.database), "--port", str(self.port)]
+        words = [*self._words, "--port", str(self.port)]
+        environment = {**os.environ, **self._environment}
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen(words, stdout=log, stderr=log)
+            self.process = subprocess.Popen(words, stdout=log, stderr=log, env=environment)
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
             assert self.process.poll() is None, self.log.read_text("utf-8", "replace")

@@ -56,6 +56,9 @@ from rumor_shared.registry import Registry, parse_registry
 
 # Estimates are read by few people: one connection each for the handful that ask at a time.
 _READERS = 4
+# Left alone, the pool doubles its pause between tries for five minutes, and readers hear 503 for as
+# long again as the database was away. Given up this soon, the next reader has it try at once.
+_RECONNECT_SECONDS = 2.0
 # A transaction of compaction: some 20 ms, in which no commit waits for it.
 _COMPACT_DELTAS = 5_000
 
@@ -91,6 +94,7 @@ class PostgresStore:
             configure=configure,
             check=ConnectionPool.check_connection,
             timeout=busy_seconds or 1,
+            reconnect_timeout=_RECONNECT_SECONDS,
             open=True,
         )
 

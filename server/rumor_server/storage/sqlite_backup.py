@@ -18,7 +18,7 @@ from pathlib import Path
 
 from rumor_server.errors import StoreError
 from rumor_server.ingestion.receipts import Receipts
-from rumor_server.storage.sqlite_file import open_reader, open_writer
+from rumor_server.storage.sqlite_file import open_reader, open_writer, upgrade
 from rumor_server.storage.sqlite_store import SqliteStore
 
 _PAGES_A_STEP = 4096
@@ -38,8 +38,9 @@ class Backup:
 class Restored:
     """What a restore did: the backup, what it lacks of the database before, and what came back.
 
-    `lost` is None where there was no readable database before. `open_days` says whether reports of
-    days that the backup had open are taken again.
+    `lost` is how many reports the database before counted and this one does not, None where it
+    could not be read. `open_days` says whether reports of days that the backup had open are taken
+    again.
     """
 
     backup: Backup
@@ -121,15 +122,16 @@ def restore(
     is damaged or something has the database open; then nothing has changed.
     """
     found = read_backup(backup)
-    before, lost, revoked = None, None, {}
+    before, counted, revoked = None, None, {}
     if database.exists():
         _check_unused(database)
         with suppress(sqlite3.Error, StoreError), closing(open_reader(database, 1.0)) as old:
-            lost = _reports(old) - found.reports
+            counted = _reports(old)
             revoked = dict(old.execute("SELECT id, revoked FROM control_keys WHERE revoked > 0"))
     staged = database.with_name(database.name + ".restoring")
     with _staged(staged):
         shutil.copyfile(backup, staged)
+        upgrade(staged, _BUSY_SECONDS)
         with _faults(), closing(open_writer(staged, _BUSY_SECONDS)) as copy:
             copy.execute("BEGIN IMMEDIATE")
             # Their keys are gone: no account of an open day can be found by them.
@@ -141,6 +143,9 @@ def restore(
             replayed = store.replay(receipts.read())
             if not reopen:
                 store.close_days(today)
+        # Counted only now: what was taken back since the backup is not lost.
+        with _faults(), closing(open_reader(staged, _BUSY_SECONDS)) as copy:
+            lost = None if counted is None else max(0, counted - _reports(copy))
         _sync(staged)
         if database.exists():
             before = _move_aside(database)

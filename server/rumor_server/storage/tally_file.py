@@ -20,7 +20,10 @@ from numpy.typing import NDArray
 from rumor_server.oracles.tally import Tally
 from rumor_shared.days import parse_day
 from rumor_shared.errors import RumorError
+from rumor_shared.mechanism import MAX_CELLS
 
+# A tally of int64 cells, and an array's own header: a file of a megabyte may say a gigabyte.
+_MOST_BYTES = 8 * MAX_CELLS + 4096
 T = TypeVar("T")
 
 FORMAT = "rumor tallies 1"
@@ -88,6 +91,8 @@ def read_tallies(path: Path) -> list[DayTally]:
     with path.open("rb") as file:
         try:
             with np.load(file, allow_pickle=False) as arrays:
+                if any(member.file_size > _MOST_BYTES for member in arrays.zip.infolist()):
+                    raise TallyFileError(str(path), "holds more than a tally can; export it again")
                 header = json.loads(arrays["header"].tobytes())
                 if header["format"] != FORMAT:
                     raise TallyFileError("format", f"is not {FORMAT!r}; export it again")
