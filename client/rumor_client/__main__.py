@@ -1,4 +1,7 @@
-"""What the device's owner can ask and decide, in a terminal: `python -m rumor_client --help`.
+"""`rumor device`: what this device reports, and who decides it; also `python -m rumor_client`.
+
+Only a client in an app, and a choice that is made here, make a state where there is none; nothing
+here renames a file.
 
 status    what holds, what is spent, what waits, what was dropped
 view      every report that waits or was sent, as bytes and as what they say
@@ -11,13 +14,19 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import math
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from rumor_client.client import FORGET_TIMEOUT, Client
 from rumor_client.errors import ConfigurationError, StateBusy, StateUnavailable
+from rumor_client.folders import state_path
+from rumor_client.sqlite_state import SqliteState
 from rumor_shared.errors import RegistryError
+from rumor_shared.registry import load_registry
+from rumor_shared.trouble import explain
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
@@ -26,32 +35,56 @@ EXIT_USAGE = 2
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code.
 
-    0; 1 where the state can't be used, or something is left to be erased or forgotten; 2 for a
-    wrong call.
+    0; 1 where there is no state or it can't be used, or something is left to be erased or
+    forgotten; 2 for a wrong call.
     """
     parser = _parser()
     given = parser.parse_args(argv)
     if not (given.app or given.state or given.endpoint):
         parser.error("one of --app, --state and --endpoint is needed, to find the state")
     try:
+        registry = load_registry(given.registry)
+        path = Path(given.state) if given.state else state_path(given.app, given.endpoint)
+    except (ConfigurationError, RegistryError) as error:
+        return _fail(error, EXIT_USAGE)
+    except OSError as error:
+        return _fail(explain(error), EXIT_USAGE)
+    try:
+        problem = _state_problem(path, makes=given.command == "consent" and given.choice != "show")
+        if problem:
+            return _fail(problem, EXIT_FAILED)
         with Client(
-            given.registry,
+            registry,
             given.endpoint,
-            app=given.app,
-            state=given.state,
+            state=SqliteState(path, as_found=path.exists()),
             key=given.key,
             background=False,
         ) as client:
             return _run(client, given)
-    except (ConfigurationError, RegistryError) as error:
-        print(error, file=sys.stderr)
-        return EXIT_USAGE
-    except OSError as error:
-        print(f"{given.registry}: {error.strerror}", file=sys.stderr)
-        return EXIT_USAGE
+    except ConfigurationError as error:
+        return _fail(error, EXIT_USAGE)
     except (StateBusy, StateUnavailable) as error:
-        print(error, file=sys.stderr)
-        return EXIT_FAILED
+        return _fail(f"{path}: {error}", EXIT_FAILED)
+
+
+def _fail(said: object, code: int) -> int:
+    print(f"rumor device: {said}", file=sys.stderr)
+    return code
+
+
+def _state_problem(path: Path, *, makes: bool) -> str | None:
+    """Return what is wrong with the place of a state; say where one will be made."""
+    try:
+        if path.is_dir():
+            return f"{path}: is a folder; give a file"
+        if path.exists():
+            return None
+    except OSError as error:
+        return explain(error)
+    if not makes:
+        return f"{path}: there is no state; no app has recorded there, or it has another name"
+    print(f"rumor device: {path}: makes a state, since there is none", file=sys.stderr)
+    return None
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -75,12 +108,22 @@ def _parser() -> argparse.ArgumentParser:
     consent.add_argument("--purpose", help="one purpose; all without it")
     forget = commands.add_parser("forget", help="stop, take back what was sent, delete the rest")
     forget.add_argument(
-        "--timeout", type=float, default=FORGET_TIMEOUT, help="how long to wait, in seconds"
+        "--timeout", type=_seconds, default=FORGET_TIMEOUT, help="how long to wait, in seconds"
     )
     forget.add_argument(
         "--give-up", action="store_true", help="delete also what the collector doesn't answer for"
     )
     return parser
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 <= seconds < math.inf:
+        raise argparse.ArgumentTypeError("give a number of seconds from 0")
+    return seconds
 
 
 def _run(client: Client, given: argparse.Namespace) -> int:

@@ -95,7 +95,7 @@ class Origin(Enum):
     OURS = "ours"
     EMPTY = "empty"
     UNKNOWN_VERSION = "of a version this release doesn't know"
-    DAMAGED = "damaged"
+    DAMAGED = "damaged or no database"
     FOREIGN = "of another program"
 
 
@@ -106,6 +106,12 @@ def origin(connection: sqlite3.Connection) -> Origin:
     if application == APPLICATION_ID:
         if version != SCHEMA_VERSION:
             return Origin.UNKNOWN_VERSION
+        (named,) = connection.execute(
+            "SELECT count(*) FROM sqlite_master WHERE name = 'device'"
+        ).fetchone()
+        if not named:
+            # A collector's database bears the same mark.
+            return Origin.FOREIGN
         # A file cut short by a full disk or a bad copy: a millisecond for a full outbox.
         (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
         return Origin.OURS if verdict == "ok" else Origin.DAMAGED

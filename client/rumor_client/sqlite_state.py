@@ -6,7 +6,8 @@ threads of the process, in turn; it is closed before a fork and opened again whe
 
 A file that is damaged or of an unknown version is renamed to `NAME.set-aside-N`, with one warning,
 and the app goes on with an empty state: no consent, nothing to send. A database of another program
-is never touched: then the state is unavailable. A denial deletes what was set aside too.
+is never touched: then the state is unavailable. A denial deletes what was set aside too. Whoever
+only looks opens the file `as_found`, which makes nothing and renames nothing.
 """
 
 from __future__ import annotations
@@ -39,11 +40,15 @@ _BROKEN = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 
 class SqliteState:
-    """The state in the file `path`, which is made, with its folder, when first written to."""
+    """The state in the file `path`, which is made, with its folder, when first written to.
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    With `as_found`, a file that isn't there, or that can't be used, is left so: StateUnavailable.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, as_found: bool = False) -> None:
         self._connection: sqlite3.Connection | None = None
         self.path = Path(path)
+        self._as_found = as_found
         self._lock = threading.Lock()
         self._turn = threading.Lock()
         self._opened: tuple[int, int] | None = None
@@ -165,7 +170,8 @@ class SqliteState:
                 return self._connection
             # Someone deleted or replaced the file: what is written here would be lost unseen.
             self._disconnect()
-        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not self._as_found:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = self._open()
         if found is not Origin.OURS:
             self._set_aside(found)
@@ -177,18 +183,22 @@ class SqliteState:
         return connection
 
     def _open(self) -> Origin:
-        with suppress(FileExistsError):
-            # Before SQLite does, which would make it readable by all; -wal and -shm follow it.
-            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        self.path.chmod(0o600)
+        if not self._as_found:
+            with suppress(FileExistsError):
+                # Before SQLite does, which would make it readable by all; -wal and -shm follow it.
+                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         with ExitStack() as on_failure:
             connection = sqlite3.connect(
-                self.path, timeout=LOCK_WAIT, isolation_level=None, check_same_thread=False
+                f"{self.path.absolute().as_uri()}?mode=rw",
+                timeout=LOCK_WAIT,
+                isolation_level=None,
+                check_same_thread=False,
+                uri=True,
             )
             on_failure.callback(connection.close)
             try:
                 found = origin(connection)
-                if found is Origin.EMPTY:
+                if found is Origin.EMPTY and not self._as_found:
                     connection.execute("PRAGMA journal_mode = WAL")
                     create(connection)
                     found = origin(connection)
@@ -200,6 +210,7 @@ class SqliteState:
                 raise StateUnavailable("the file is a database of another program; name another")
             if found is not Origin.OURS:
                 return found
+            self.path.chmod(0o600)
             for pragma in ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON"):
                 connection.execute(f"PRAGMA {pragma}")
             self._finish_erasure(connection)
@@ -220,6 +231,8 @@ class SqliteState:
             self._connection = None
 
     def _set_aside(self, found: Origin) -> None:
+        if self._as_found:
+            raise StateUnavailable(f"the file is {found.value}, and is left as it is")
         number = 1 + len(list(self.path.parent.glob(f"{self.path.name}{_ASIDE}*")))
         aside = self.path.with_name(f"{self.path.name}{_ASIDE}{number}")
         for suffix in ("", *_COMPANIONS):

@@ -11,6 +11,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import Request, urlopen
 
 from rumor_shared.errors import RumorError
+from rumor_shared.trouble import explain
 
 # The collector decodes 10^5 candidates within a minute.
 _TIMEOUT = 120.0
@@ -55,7 +56,8 @@ def _ask(url: str, path: str, holds: str, body: bytes | None, key: str | None) -
     except HTTPError as error:
         raise QueryFailed(f"the collector answers {error.code}: {_detail(error)}") from None
     except URLError as error:
-        raise QueryFailed(f"no collector answers at {url}: {error.reason}") from None
+        why = explain(error.reason) if isinstance(error.reason, OSError) else error.reason
+        raise QueryFailed(f"no collector answers at {url}: {why}") from None
     except (http.client.HTTPException, TimeoutError, ValueError) as error:
         raise QueryFailed(
             f"what answers at {url} is no collector ({type(error).__name__})"

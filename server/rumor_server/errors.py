@@ -11,6 +11,7 @@ RumorError (shared)
 │   ├── UnknownSchema    the file is not ours, or of a version we don't know
 │   └── ChangedMeaning   a metric changed and its revision did not
 ├── SettingsError        a setting is wrong
+├── CantListen           the host and port can't be listened on
 └── KeyProblem           a key can't be made or isn't known
 
 No message repeats anything that a client submitted.
@@ -21,6 +22,7 @@ from __future__ import annotations
 import logging
 
 from rumor_shared.errors import RumorError
+from rumor_shared.trouble import explain_listening
 
 
 class BadRequest(RumorError):
@@ -100,6 +102,15 @@ class SettingsError(RumorError):
     def __init__(self, name: str, what: str, fix: str) -> None:
         self.name = name
         super().__init__(f"{name}: {what}; {fix}")
+
+
+class CantListen(RumorError):
+    """`host` and `port` can't be listened on, for the reason `error`; nothing was made."""
+
+    def __init__(self, host: str, port: int, error: OSError) -> None:
+        self.host = host
+        self.port = port
+        super().__init__(explain_listening(host, port, error))
 
 
 class KeyProblem(RumorError):

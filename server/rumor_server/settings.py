@@ -171,6 +171,9 @@ def load_settings(
         variable = PREFIX + name.upper()
         if variable in environment:
             given[name] = _parse(variable, environment[variable], kind, about)
+    if options.get("database") is not None:
+        # A file that is named in a call is meant, whatever address stands in the environment.
+        given["database_url"] = ""
     given |= {name: value for name, value in options.items() if value is not None}
     if str(given.get("database", "")).startswith(_POSTGRES):
         given["database_url"] = given.pop("database")
@@ -180,8 +183,14 @@ def load_settings(
 def _read(file: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(file.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError:
+        raise SettingsError(file.name, "is not UTF-8", "save it so") from None
+    except tomllib.TOMLDecodeError as error:
         raise SettingsError(file.name, f"is not TOML ({error})", "mend the syntax") from None
+    except (ValueError, RecursionError):
+        # Python's own bounds: 4300 digits, a thousand calls in each other.
+        long = "has a number or a nesting too long to read"
+        raise SettingsError(file.name, long, "shorten it") from None
 
 
 def _parse(variable: str, text: str, kind: type, about: About) -> Any:
@@ -195,7 +204,8 @@ def _parse(variable: str, text: str, kind: type, about: About) -> Any:
 
 def _check(name: str, value: Any, kind: type, about: About) -> Any:
     if about.low is None or about.high is None:
-        if not isinstance(value, str | Path) or not (str(value) or about.optional):
+        is_text = isinstance(value, str | Path) and "\0" not in str(value)
+        if not is_text or not (str(value) or about.optional):
             raise SettingsError(name, "is not text", f"it is {about.meaning}")
         if about.choices and value not in about.choices:
             raise SettingsError(name, "is not a choice", f"it is {about.meaning}")

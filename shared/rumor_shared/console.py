@@ -63,7 +63,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _dispatch(words: list[str]) -> int:
     commands = {entry.name: entry for entry in entry_points(group=GROUP)}
     if not words or words[0] in {"-h", "--help"}:
-        print(_overview(commands))
+        from rumor_shared.overview import overview  # a command that is named has no use for it
+
+        print(overview(commands))
         return 0
     name, *rest = words
     if name == "--version":
@@ -107,13 +109,6 @@ def _run(entry: EntryPoint, argv: list[str]) -> int:
 def _is_ours(module: str | None) -> bool:
     """A module of a room that cannot be found is a fault of ours: no extra would bring it."""
     return module is None or module.startswith("rumor_")
-
-
-def _overview(commands: Mapping[str, EntryPoint]) -> str:
-    lines = ["usage: rumor [--version] [--help] [--completion SHELL] COMMAND ...", "", "commands:"]
-    lines += [f"  {name}" for name in sorted(commands)]
-    lines += ["", "`rumor COMMAND --help` explains one."]
-    return "\n".join(lines)
 
 
 def _unknown(name: str, commands: Mapping[str, EntryPoint]) -> str:

@@ -24,6 +24,9 @@ MAX_EPSILON = 16 * MICRO
 # of use.
 MIN_EPSILON = MICRO // 1000
 
+# Eighteen are finer than 2**-59; more would only slow the exact arithmetic.
+_PROBABILITY_DECIMALS = 18
+
 _SLUG = re.compile(r"[a-z][a-z0-9_.-]{0,63}")
 
 
@@ -138,8 +141,9 @@ class Fields:
             self.problem(key, "is not above 0", "choose an epsilon such as 1.0")
         if value.adjusted() > 12:
             self.problem(key, "is too large", f"choose at most {high // MICRO}")
-        micro = Fraction(value) * MICRO
-        if micro.denominator != 1:
+        # As a fraction, 1e-999999999 would fill the memory.
+        micro = Fraction(value) * MICRO if value.adjusted() >= -DECIMALS else None
+        if micro is None or micro.denominator != 1:
             self.problem(key, f"has more than {DECIMALS} decimals", "round it to six decimals")
         if micro > high:
             self.problem(key, f"is above {high // MICRO}", f"choose at most {high // MICRO}")
@@ -150,11 +154,11 @@ class Fields:
     def probability(self, key: str) -> Fraction:
         """Return a probability in [0, 1], exactly as written."""
         value = self.number(key)
-        # Eighteen decimals are finer than 2**-59; more would only slow the exact arithmetic.
         if value.adjusted() > 0 or not 0 <= value <= 1:
             self.problem(key, "is not a probability", "choose a number from 0 to 1")
-        if Fraction(value).denominator > 10**18:
-            self.problem(key, "has more than 18 decimals", "round it")
+        fine = value == 0 or value.adjusted() >= -_PROBABILITY_DECIMALS
+        if not fine or Fraction(value).denominator > 10**_PROBABILITY_DECIMALS:
+            self.problem(key, f"has more than {_PROBABILITY_DECIMALS} decimals", "round it")
         return Fraction(value)
 
     def day(self, key: str) -> date:

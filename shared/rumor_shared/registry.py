@@ -117,21 +117,27 @@ def load_registry(path: str | os.PathLike[str]) -> Registry:
 
 def parse_registry(body: bytes, source: str = "registry") -> Registry:
     """Parse the bytes of a registry file. Raises RegistryError."""
-    import tomllib  # an app that hands over a Registry has no use for it
-
-    try:
-        text = body.decode("utf-8", "strict")
-    except UnicodeDecodeError as error:
-        where = Problem(f"byte {error.start}", "is not valid UTF-8", "save the file as UTF-8")
-        raise RegistryError((where,), source) from None
-    try:
-        document = tomllib.loads(text, parse_float=Decimal)
-    except tomllib.TOMLDecodeError as error:
-        raise RegistryError((Problem("TOML", str(error), "mend the syntax"),), source) from None
+    document = read_toml(body, source)
     try:
         return _build(document, body)
     except RegistryError as error:
         raise RegistryError(error.problems, source) from None
+
+
+def read_toml(body: bytes, source: str) -> dict[str, Any]:
+    """Return the tables of a registry file, every float a Decimal. Raises RegistryError."""
+    import tomllib  # an app that hands over a Registry has no use for it
+
+    try:
+        return tomllib.loads(body.decode("utf-8", "strict"), parse_float=Decimal)
+    except UnicodeDecodeError as error:
+        where = Problem(f"byte {error.start}", "is not valid UTF-8", "save the file as UTF-8")
+    except tomllib.TOMLDecodeError as error:
+        where = Problem("TOML", str(error), "mend the syntax")
+    except (ValueError, ArithmeticError, RecursionError):
+        # Python's own bounds: 4300 digits, a Decimal's exponent, a thousand calls in each other.
+        where = Problem("TOML", "has a number or a nesting too long to read", "shorten it")
+    raise RegistryError((where,), source)
 
 
 def registry_of(document: Mapping[str, Any]) -> Registry:

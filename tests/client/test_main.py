@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -9,6 +12,7 @@ from tests.client.test_public import REGISTRY
 
 from rumor_client import Client
 from rumor_client.__main__ import main
+from rumor_client.sqlite_schema import APPLICATION_ID, SCHEMA_VERSION
 from rumor_client.testing import FakeCollector
 
 
@@ -25,6 +29,8 @@ def test_consent_is_shown_granted_and_denied(
     arguments: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each choice is followed, shown with its source, and outdone by the environment."""
+    with Client(arguments[1], state=arguments[3], background=False) as client:
+        client.status()
     shown = []
     for choice in ("show", "grant", "deny"):
         assert main([*arguments, "consent", choice]) == 0
@@ -83,5 +89,119 @@ def test_a_state_that_cant_be_used_exits_with_1(
 ) -> None:
     """A place where no file can be is said, without a traceback."""
     (tmp_path / "state").mkdir()
-    assert main([*arguments, "consent", "grant"]) == 1
-    assert "the state can't be used" in capsys.readouterr().err
+    for words in (["status"], ["consent", "grant"]):
+        assert main([*arguments, *words]) == 1
+        assert (
+            capsys.readouterr().err == f"rumor device: {arguments[3]}: is a folder; give a file\n"
+        )
+
+
+LOOKING = (["status"], ["view"], ["consent"], ["consent", "show"], ["forget"])
+
+
+def everything(folder: Path) -> dict[str, tuple[int, bytes | None]]:
+    """What lies in a folder: names, modes and bytes."""
+    return {
+        str(path.relative_to(folder)): (
+            path.stat().st_mode,
+            path.read_bytes() if path.is_file() else None,
+        )
+        for path in folder.rglob("*")
+    }
+
+
+@pytest.mark.parametrize("words", LOOKING, ids=" ".join)
+@pytest.mark.parametrize("place", ["state", "nowhere/state", "metrics.toml/state"])
+def test_looking_makes_no_state(
+    words: list[str],
+    place: str,
+    arguments: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Where there is no state, whoever asks is told so with the path, and none is made."""
+    before = everything(tmp_path)
+    arguments[3] = str(tmp_path / place)
+    assert main([*arguments, *words]) == 1
+    said = capsys.readouterr()
+    assert said.err.startswith(f"rumor device: {arguments[3]}: there is no state;")
+    assert said.out == ""
+    assert everything(tmp_path) == before
+
+
+def empty(path: Path) -> None:
+    """A file without a byte."""
+    path.touch()
+
+
+def notes(path: Path) -> None:
+    """A text of somebody's."""
+    path.write_text("important notes, not to be lost\n" * 100)
+
+
+def theirs(path: Path) -> None:
+    """Another program's database."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE accounts (name TEXT)")
+
+
+def collectors(path: Path) -> None:
+    """What bears our own mark and is no state: a collector's database has other tables."""
+    theirs(path)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+def later(path: Path) -> None:
+    """A state of a later release."""
+    with Client(path.with_name("metrics.toml"), state=path, background=False) as client:
+        client.status()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
+
+
+@pytest.mark.parametrize("words", [*LOOKING, ["consent", "grant"], ["consent", "deny"]], ids=str)
+@pytest.mark.parametrize("make", [empty, notes, theirs, collectors, later])
+def test_a_file_that_is_no_state_is_left_alone(
+    words: list[str],
+    make: Callable[[Path], None],
+    arguments: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """No command of the owner's renames, changes or replaces what isn't a state that it knows."""
+    make(Path(arguments[3]))
+    Path(arguments[3]).chmod(0o644)
+    before = everything(tmp_path)
+    assert main([*arguments, *words]) == 1
+    said = capsys.readouterr()
+    assert arguments[3] in said.err
+    assert said.out == ""
+    assert everything(tmp_path) == before
+
+
+@pytest.mark.parametrize("choice", ["grant", "deny"])
+def test_a_choice_before_the_app_has_run_is_kept(
+    choice: str, arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A choice makes the state that the app will find, and says that it did: it may be a typo."""
+    assert main([*arguments, "consent", choice]) == 0
+    assert capsys.readouterr().err == (
+        f"rumor device: {arguments[3]}: makes a state, since there is none\n"
+    )
+    with Client(arguments[1], state=arguments[3], background=False, environ={}) as client:
+        (purpose,) = client.consent.purposes
+        assert client.consent.effective(purpose).source == "stored"
+        assert client.consent.is_granted(purpose) is (choice == "grant")
+
+
+@pytest.mark.parametrize("seconds", ["nan", "inf", "-1", "1e400", "soon"])
+def test_a_wait_without_an_end_is_refused(
+    seconds: str, arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`forget --timeout` takes seconds, and nothing is forgotten for what is none."""
+    with pytest.raises(SystemExit) as stop:
+        main([*arguments, "forget", "--timeout", seconds])
+    assert stop.value.code == 2
+    assert "--timeout: give a number of seconds from 0" in capsys.readouterr().err

@@ -212,20 +212,29 @@ def test_a_file_that_cant_be_used_is_set_aside_and_never_replayed(
     again.close()
 
 
+@pytest.mark.parametrize("marked", [False, True], ids=["another's", "a collector's"])
 def test_another_programs_database_is_never_touched(
-    path: Path, caplog: pytest.LogCaptureFixture
+    marked: bool, path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Pointed at a database of another program, nothing is recorded, and it stays as it was."""
+    """Pointed at a database of another program, or of a collector, which bears our mark, nothing is
+    recorded, and it stays as it was, its mode too.
+    """
     path.parent.mkdir()
     connection = sqlite3.connect(path)
     connection.execute("CREATE TABLE accounts (name TEXT)")
+    if marked:
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
     connection.close()
+    path.chmod(0o644)
     before = path.read_bytes()
     client = device(state=path, granted=False)
     for _ in range(3):
         assert client.record("theme", "dark").status is RecordStatus.UNAVAILABLE
     client.close()
     assert path.read_bytes() == before
+    assert stat.S_IMODE(path.stat().st_mode) == 0o644
+    assert list(path.parent.iterdir()) == [path]
     assert [record.levelname for record in caplog.records] == ["WARNING"]
 
 

@@ -53,7 +53,19 @@ def with_raw(path: tuple[Any, ...], raw: str) -> bytes:
     return json.dumps(document).replace('"@@"', raw).encode("utf-8", "surrogatepass")
 
 
-RAW = ["NaN", "Infinity", "-Infinity", "1e400", "-0.0", "1.0", "1.5", "true", "null", "9" * 5000]
+RAW = [
+    "NaN",
+    "Infinity",
+    "-Infinity",
+    "1e400",
+    "-0",
+    "-0.0",
+    "1.0",
+    "1.5",
+    "true",
+    "null",
+    "9" * 5000,
+]
 RAW += ["[NaN]", '{"a": NaN}', "[" * 20_000, '{"a":' * 20_000, '"\\ud800"', '"\ud800"', "-1", "@"]
 
 

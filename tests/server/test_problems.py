@@ -64,6 +64,65 @@ REQUESTS: list[tuple[str, str, dict[str, Any], int]] = [
 ]
 
 
+# What a lenient reader takes for a number or a day, and what it would choose one of.
+LENIENT = [
+    ("revision=1.0", "revision"),
+    ("revision=%2B1", "revision"),
+    ("revision=1_0", "revision"),
+    ("revision=%201", "revision"),
+    ("revision=%D9%A1", "revision"),
+    ("revision=1&revision=1", "revision"),
+    ("limit=1.0", "limit"),
+    ("limit=1&limit=2", "limit"),
+    ("offset=0.0", "offset"),
+    ("alpha=.05&alpha=.1", "alpha"),
+    ("alpha=0.0_5", "alpha"),
+    ("alpha=%D9%A0.1", "alpha"),
+    ("alpha=%200.05", "alpha"),
+    ("fakes=1_0e-2", "fakes"),
+    ("robust=Infinity", "robust"),
+    ("robust=.1&fakes=.1&robust=.2", "robust"),
+    ("from=1700006400", "from"),
+    ("from=20261130", "from"),
+    ("from=2026-11-30T00:00:00", "from"),
+    ("to=2026-W48-1", "to"),
+    ("to=2026-11-30&to=2026-11-30", "to"),
+    ("format=csv&format=json", "format"),
+]
+
+
+@pytest.mark.parametrize(("query", "named"), LENIENT)
+def test_reads_parameters_in_one_spelling_and_once(
+    running: Collector, query: str, named: str
+) -> None:
+    """What isn't written as the document says, or is given twice, is refused by its name."""
+    url = f"{ESTIMATES}?{query}"
+    for answer in (running.client.get(url), running.client.post(url, json={"candidates": ["a"]})):
+        check(answer, 400)
+        assert answer.json()["detail"].startswith(f"query.{named}: ")
+
+
+def test_takes_what_the_document_allows_twice(running: Collector) -> None:
+    """Candidates are the one parameter that may be repeated."""
+    url = "/v1/metrics/page/estimates?candidate=a&candidate=b&alpha=5e-2&revision=3"
+    assert [row["value"] for row in running.client.get(url).json()["rows"]] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"candidates":["a"],"candidates":["a"]}',
+        b'{"candidates": ["a"], "\\u0063andidates": ["b"]}',
+        b'{"candidates":[],"candidates":[]}',
+    ],
+)
+def test_refuses_a_repeated_key_of_a_body(running: Collector, body: bytes) -> None:
+    """A body that gives candidates twice is refused, however the name is spelt."""
+    answer = running.client.post("/v1/metrics/page/estimates", content=body, headers=JSON)
+    check(answer, 400)
+    assert answer.json()["detail"].startswith("body.candidates: is given twice")
+
+
 @pytest.mark.parametrize(("method", "path", "more", "status"), REQUESTS)
 def test_refuses_in_one_shape(
     running: Collector, method: str, path: str, more: dict[str, Any], status: int

@@ -21,6 +21,8 @@ from tests.server.collecting import (
     report,
 )
 
+from rumor_server.errors import BadRequest
+from rumor_server.estimation.release import release
 from rumor_server.web.queries import _prefers_csv
 from rumor_shared.errors import RegistryError
 
@@ -289,15 +291,109 @@ def test_tells_version_and_health(running: Collector) -> None:
     assert running.client.get("/readyz").json() == {"status": "ready"}
 
 
-def test_answers_head_as_get_without_the_body(running: Collector) -> None:
-    """HEAD has the status and the headers of GET: readers of files ask it first."""
+GOTTEN = [
+    "/v1/metrics",
+    "/v1/metrics/theme/estimates",
+    "/v1/metrics/theme/estimates?format=csv",
+    "/v1/registry",
+    "/healthz",
+    "/readyz",
+    "/version",
+    "/metrics",
+    "/docs",
+    "/openapi.json",
+    "/",
+    "/?format=json",
+    "/metric/theme",
+    "/metric/theme?format=csv",
+    "/static/dashboard.css",
+    "/static/icon.svg",
+    "/v1/metrics/unknown/estimates",
+    "/metric/unknown",
+    "/static/unknown",
+    "/unknown",
+]
+
+
+@pytest.mark.parametrize("path", GOTTEN)
+def test_answers_head_as_get_without_the_body(running: Collector, path: str) -> None:
+    """HEAD has the status and the headers of GET and no body, on every path, errors among them:
+    readers of files and supervisors ask it first.
+    """
     running.send(batch(report()))
-    for path in ("/v1/metrics", "/v1/metrics/theme/estimates?format=csv", "/v1/registry"):
-        head, get = running.client.head(path), running.client.get(path)
-        assert head.status_code == 200
-        for name in ("content-type", "content-length", "etag"):
-            assert head.headers[name] == get.headers[name]
-    assert running.client.head("/v1/metrics/unknown/estimates").status_code == 404
+    head, get = running.client.head(path), running.client.get(path)
+    assert head.status_code == get.status_code == (404 if "unknown" in path else 200)
+    assert head.content == b""
+    assert get.content
+    # What counts requests has one more to tell, in as many digits.
+    assert dict(head.headers) == dict(get.headers)
+
+
+def test_head_is_answered_wherever_get_is(running: Collector) -> None:
+    """Each route of GET in the OpenAPI document is among those tried above."""
+    paths = running.client.get("/openapi.json").json()["paths"]
+    gotten = {path.replace("{metric}", "theme") for path in paths if "get" in paths[path]}
+    assert gotten <= set(GOTTEN)
+
+
+@pytest.mark.parametrize(
+    ("path", "methods"),
+    [
+        ("/healthz", "GET, HEAD"),
+        ("/v1/metrics", "GET, HEAD"),
+        ("/v1/metrics/theme/estimates", "GET, HEAD, POST"),
+        ("/metric/theme", "GET, HEAD"),
+        ("/metric/theme/candidates", "POST"),
+        ("/docs", "GET, HEAD"),
+        ("/openapi.json", "GET, HEAD"),
+        ("/v1/reports", "POST"),
+        ("/v1/retractions", "POST"),
+    ],
+)
+def test_allows_what_it_answers(running: Collector, path: str, methods: str) -> None:
+    """Allow names every method that a path answers, and no other."""
+    for method in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"):
+        answer = running.client.request(method, path)
+        assert (answer.status_code != 405) is (method in methods.split(", ")), method
+        if answer.status_code == 405:
+            assert answer.headers["allow"] == methods
+
+
+@pytest.mark.parametrize(
+    ("asked", "first", "last", "n"),
+    [
+        ({"to": "2026-10-01"}, None, "2026-10-01", 0),
+        ({"from": "2027-01-01"}, "2027-01-01", None, 0),
+        ({"from": "2026-10-01", "to": "2026-10-02"}, "2026-10-01", "2026-10-02", 0),
+        ({"to": str(days_ago(1))}, str(days_ago(3)), str(days_ago(1)), 2),
+        ({"from": str(days_ago(2))}, str(days_ago(2)), str(days_ago(1)), 1),
+        ({}, str(days_ago(3)), str(days_ago(1)), 2),
+    ],
+)
+def test_says_which_days_were_looked_at(
+    running: Collector, asked: dict[str, str], first: str | None, last: str | None, n: int
+) -> None:
+    """What isn't asked for is where the data end; a period that holds nothing is never turned
+    round: the end that nobody named is null.
+    """
+    for ago in (1, 3):
+        running.send(batch(report(), day=days_ago(ago)))
+    page = running.estimates(**asked)
+    assert (page["first_day"], page["last_day"]) == (first, last)
+    assert (page["n"], page["status"]) == (n, "ok" if n else "no_data")
+
+
+def test_releases_at_no_level_that_nothing_can_be_computed_at(running: Collector) -> None:
+    """An alpha below 10^-12, of 1 or of no number is refused by its name, on every way in."""
+    running.send(batch(report()))
+    assert running.estimates(alpha="1e-12")["n"] == 1
+    for alpha in (math.nan, math.inf, -0.1, 0.0, 1e-323, 9e-13, 1.0):
+        with pytest.raises(BadRequest, match=r"^alpha: "):
+            release(running.store, "theme", alpha=alpha)
+        for path in ("/v1/metrics/theme/estimates", "/metric/theme"):
+            answer = running.client.get(path, params={"alpha": repr(alpha), "format": "json"})
+            assert answer.status_code == 400
+            assert answer.json()["detail"].startswith("query.alpha: is not from 1e-12 to 1;")
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,22 @@ def test_takes_a_report_back_once(running: Collector) -> None:
     assert running.client.get("/v1/metrics").json()["metrics"][0]["first_day"] is None
 
 
+def test_asks_for_the_report_and_not_for_the_pseudonym(running: Collector) -> None:
+    """A device that has another secret by now takes back what it sent under the old one, before and
+    after it came; its id alone, with another field changed, does not.
+    """
+    first, second = batch(report(payload=b"\x00")), batch(report(payload=b"\x02"))
+    assert running.verdicts(first) == ["accepted"]
+    other = {"pseudonym": base64(os.urandom(16))}
+    wrong = [{**first["reports"][0], "payload": base64(b"\x01")}]
+    assert retract(running, first | other | {"reports": wrong}) == ["mismatch"]
+    assert running.tally()[0] == [1]
+    assert retract(running, first | other) == ["retracted"]
+    assert retract(running, second | other) == ["not_counted_yet"]
+    assert running.verdicts(second) == ["duplicate"]
+    assert running.tally()[0] == [0]
+
+
 def test_hears_one_report_twice_in_a_batch(running: Collector) -> None:
     """Two retractions of one report within a batch subtract it once."""
     sent = batch(report())

@@ -175,6 +175,111 @@ print(*(os.environ[name] for name in serve.ONE_THREAD))
     assert chosen.stdout.split() == ["1", "2", "1"]
 
 
+def test_answers_head_without_a_body(serving: Serving) -> None:
+    """After HEAD nothing of a body is on the wire: the connection's next answer comes whole."""
+    connection = http.client.HTTPConnection("127.0.0.1", serving.port, timeout=30)
+    try:
+        for path in (
+            "/healthz",
+            "/metrics",
+            "/docs",
+            "/static/icon.svg",
+            "/v1/metrics",
+            "/nowhere",
+        ):
+            connection.request("HEAD", path)
+            head = connection.getresponse()
+            assert head.read() == b""
+            connection.request("GET", path)
+            got = connection.getresponse()
+            body = got.read()
+            assert (got.status, len(body)) == (head.status, int(got.headers["content-length"]))
+            assert head.headers["content-type"] == got.headers["content-type"]
+    finally:
+        connection.close()
+
+
+def serve(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run `rumor serve` where it can't start, in a folder with a registry."""
+    (folder / "metrics.toml").write_text(LASTING, "utf-8")
+    return subprocess.run(
+        [str(Path(sys.executable).with_name("rumor")), "serve", *words],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        cwd=folder,
+    )
+
+
+def test_a_used_port_is_told_in_a_line(tmp_path: Path) -> None:
+    """Where another program listens, one line names host and port and what to do; no file is made
+    and the exit code is 1, which no missing module has.
+    """
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = str(other.getsockname()[1])
+        done = serve(tmp_path, "--port", port)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        f"rumor serve: 127.0.0.1:{port}: another program listens there; stop it, or give another "
+        "port (0 is any)\n"
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["metrics.toml"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("--host", "no-such-machine.invalid"),
+            "no-such-machine.invalid:0: this is the name of no",
+        ),
+        (("--host", "192.0.2.1"), "192.0.2.1:0: this machine has no such address"),
+    ],
+)
+def test_an_address_of_nobody_is_told_in_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], said: str
+) -> None:
+    """A host that isn't this machine's is told by name, and no file is made."""
+    for name in ("INGEST", "READ", "METRICS"):
+        monkeypatch.setenv(f"RUMOR_{name}_ACCESS", "key")
+    done = serve(tmp_path, "--port", "0", *words)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"rumor serve: {said}")
+    assert done.stderr.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["metrics.toml"]
+
+
+FAILING_START = """
+import sys
+from rumor_server.commands import serve
+from rumor_server.ingestion.writer import Writer
+
+def fail(writer):
+    raise OSError
+
+Writer.start = fail
+sys.exit(serve.main(sys.argv[1:]))
+"""
+
+
+def test_a_start_that_fails_exits_with_1(tmp_path: Path) -> None:
+    """A fault while starting ends with 1 and a line; 3 would say that a module is missing."""
+    (tmp_path / "metrics.toml").write_text(LASTING, "utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", FAILING_START, "--port", "0"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 1
+    assert done.stderr.endswith("rumor serve: it did not start; the log above says why\n")
+
+
 def test_does_not_listen_to_others_by_accident(tmp_path: Path) -> None:
     """Beyond loopback it starts only once somebody has decided who may do what."""
     file = tmp_path / "metrics.toml"
@@ -185,3 +290,4 @@ def test_does_not_listen_to_others_by_accident(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "ingest_access: is not decided" in done.stderr
     assert "rumor keys create" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["metrics.toml"]

@@ -56,6 +56,25 @@ def test_prefers_option_then_environment_then_file(tmp_path: Path) -> None:
     assert found.database == Settings().database
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b"port = ", "is not TOML"),
+        (b"port = " + b"9" * 5000, "too long to read"),
+        (b"port = " + b"[" * 5000, "too long to read"),
+        (b"host = '\xff'", "is not UTF-8"),
+        (b'database = "a\\u0000b"', "is not text"),
+    ],
+    ids=lambda one: str(one)[:20],
+)
+def test_says_what_is_wrong_with_a_file(text: bytes, said: str, tmp_path: Path) -> None:
+    """A file that is no settings is refused in words, whatever Python would make of it."""
+    file = tmp_path / "settings.toml"
+    file.write_bytes(text)
+    with pytest.raises(SettingsError, match=said):
+        load_settings({}, {}, file)
+
+
 @pytest.mark.parametrize("name", [one.name for one in fields(Settings)])
 def test_reads_every_setting_from_the_environment(name: str) -> None:
     """The variable of a setting is RUMOR_ and its name in capitals."""
@@ -98,3 +117,13 @@ def test_names_the_variable_at_fault(text: str) -> None:
     with pytest.raises(SettingsError) as caught:
         load_settings({}, {"RUMOR_PORT": text})
     assert caught.value.name == "RUMOR_PORT"
+
+
+def test_a_file_that_is_named_wins_over_an_address_in_the_environment() -> None:
+    """Who names a database in a call means it; an address given so wins as well."""
+    address = {"RUMOR_DATABASE_URL": "postgresql://elsewhere/rumor"}
+    named = load_settings({"database": "here.sqlite3"}, address)
+    assert (str(named.database), named.database_url) == ("here.sqlite3", "")
+    other = load_settings({"database": "postgresql://here/rumor"}, address)
+    assert other.database_url == "postgresql://here/rumor"
+    assert load_settings({"database": None}, address).database_url == address["RUMOR_DATABASE_URL"]

@@ -1,10 +1,11 @@
 """The store on a SQLite file: what every store does, and what only a file can meet."""
 
+import re
 import sqlite3
 import stat
 import threading
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,19 @@ from tests.server.store_contract import (
 )
 
 from rumor_server.errors import DiskAlmostFull, StoreError, StoreUnavailable, UnknownSchema
+from rumor_server.ingestion.admission import Addition, Spent
+from rumor_server.ingestion.digest import HASH_BYTES
+from rumor_server.storage import sqlite_rows
+from rumor_server.storage.sqlite_file import (
+    APPLICATION_ID,
+    check_made,
+    check_place,
+    open_reader,
+    open_writer,
+    upgrade,
+    version,
+)
+from rumor_server.storage.sqlite_rows import add_spend, prepare
 from rumor_server.storage.sqlite_store import SqliteStore
 from rumor_shared.wire import Verdict
 
@@ -92,6 +106,35 @@ def test_waits_for_the_lock_instead_of_failing_at_once(store: SqliteStore, datab
     assert store.commit([screened(batch(report()))])[0][0].verdict is Verdict.ACCEPTED
 
 
+def test_packs_any_number_of_rows(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a group has more rows than one statement packs, each is written and found once."""
+    monkeypatch.setattr(sqlite_rows, "_PACKED", 3)
+    with closing(SqliteStore(database)) as store:
+        store.adopt(registry())
+        group = [screened(batch(report(), report())) for _ in range(5)]
+        for verdict in (Verdict.ACCEPTED, Verdict.DUPLICATE):
+            verdicts = [one.verdict for results in store.commit(group) for one in results]
+            assert verdicts == [verdict] * 10
+        assert store.tally(registry().metric("theme"), TODAY, TODAY).n == 10
+
+
+@pytest.mark.parametrize("spent", [0, 1])
+def test_holds_a_cap_within_the_statement(database: Path, spent: int) -> None:
+    """An account that a faulty decision would overdraw stops the commit, new or known."""
+    place = (TODAY, bytes(HASH_BYTES))
+    found = {place: Spent(spent, spent)} if spent else {}
+    with closing(open_writer(database, 1)) as connection:
+        prepare(connection)
+        if spent:
+            add_spend(connection, {place: Addition(Spent(), 9, 8, 1, 1, 1)}, {})
+        for micro, is_refused in ((9 - spent, False), (10, True)):
+            connection.execute("BEGIN IMMEDIATE")
+            over = Addition(Spent(spent, spent), 9, 0, 1, micro, 1)
+            with pytest.raises(StoreError) if is_refused else nullcontext():
+                add_spend(connection, {place: over}, found)
+            connection.execute("ROLLBACK")
+
+
 class Faulty:
     """A connection that fails at one statement, as a full disk would make it."""
 
@@ -160,22 +203,62 @@ def newer(path: Path) -> None:
         connection.execute("PRAGMA user_version = 99")
 
 
+def device(path: Path) -> None:
+    """A device's state, which bears the same mark."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE device (x)")
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute("PRAGMA user_version = 1")
+
+
 def text(path: Path) -> None:
     """No database at all."""
     path.write_bytes(b"important notes, not to be lost" * 100)
 
 
-@pytest.mark.parametrize("make", [foreign, newer, text])
+@pytest.mark.parametrize("make", [foreign, newer, device, text])
 def test_refuses_a_file_it_does_not_know(database: Path, make: Any) -> None:
     """A file of another program or version is refused with advice, and not a byte of it changes."""
     make(database)
     before = database.read_bytes()
-    with pytest.raises(UnknownSchema, match=r"give another path|install the version"):
+    with pytest.raises(UnknownSchema, match=r"give another path|install the version") as caught:
         SqliteStore(database)
+    assert str(caught.value).startswith(f"{database}: ")
     assert database.read_bytes() == before
 
 
 def test_says_why_a_file_cannot_be_opened(tmp_path: Path) -> None:
-    """A folder that does not exist is a clear error."""
-    with pytest.raises(StoreError, match="can't be opened"):
-        SqliteStore(tmp_path / "nowhere" / "rumor.sqlite3")
+    """A folder in its place, one that does not exist, and what is no file are clear errors."""
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "link").symlink_to("/dev/null")
+    for path, said in (
+        (tmp_path, f"{tmp_path}: is a folder; give a file"),
+        (tmp_path / "nowhere" / "x.sqlite3", f"{tmp_path / 'nowhere'}: there is no such folder"),
+        (tmp_path / "file" / "x.sqlite3", f"{tmp_path / 'file'}: there is no such folder"),
+        (tmp_path / "link", f"{tmp_path / 'link'}: is no plain file"),
+    ):
+        for use in (SqliteStore, version, upgrade, check_place, check_made):
+            with pytest.raises(StoreError, match=re.escape(said)):
+                use(path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "link"]
+
+
+def test_a_reader_says_what_is_in_the_place_of_the_file(database: Path) -> None:
+    """What was a database and is a folder now is told by its name, also to a reader."""
+    database.mkdir()
+    with pytest.raises(StoreError, match=re.escape(f"{database}: is a folder")):
+        open_reader(database, 1.0)
+    database.rmdir()
+    with pytest.raises(StoreUnavailable, match=re.escape(f"{database}: the database can't be")):
+        open_reader(database, 1.0)
+
+
+def test_what_only_reads_makes_no_database(database: Path) -> None:
+    """Where there is none, or an empty file, it is said; a database of ours is good."""
+    for _ in range(2):
+        with pytest.raises(StoreError, match=re.escape(f"{database}: there is no such database")):
+            check_made(database)
+        assert not database.exists() or database.stat().st_size == 0
+        database.touch()
+    SqliteStore(database).close()
+    check_made(database)

@@ -147,7 +147,7 @@ def test_says_what_can_not_be_exported(
     assert "none: the database has no metric" in capsys.readouterr().err
     collect(here)
     assert main(["export", str(tmp_path), *named(here)]) == 1
-    assert "irectory" in capsys.readouterr().err
+    assert "is a folder" in capsys.readouterr().err
     assert not file.exists()
     assert main(["export", str(file), *named(here)]) == 0
     assert [entry.metric for entry in read_tallies(file)] == ["theme"]

@@ -1,15 +1,18 @@
 """The `rumor` console script, against commands that a made-up distribution brings."""
 
+import importlib
 import os
+import re
 import subprocess
 import sys
-from importlib.metadata import version
+from importlib.metadata import entry_points, version
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
 from rumor_shared import console
+from rumor_shared.overview import about
 
 PLAY = """
     import sys
@@ -97,9 +100,52 @@ def test_overview_lists_every_command(argv: list[str], capsys: pytest.CaptureFix
     """Alone or asked for help, `rumor` lists the commands of all rooms and how to learn more."""
     assert console.main(argv) == 0
     output = capsys.readouterr().out
-    listed = {line.strip() for line in output.splitlines() if line.startswith("  ")}
+    listed = {line.split()[0] for line in output.splitlines() if line.startswith("  ")}
     assert {"demo", "device", "registry", "serve", "play", "poor"} <= listed
     assert "rumor COMMAND --help" in output
+
+
+def test_overview_says_what_each_command_does(capsys: pytest.CaptureFixture[str]) -> None:
+    """Every command of ours has words beside its name, within 80 columns; a command whose module
+    has no docstring stands there without, and nothing of a command is imported for it.
+    """
+    # The module of `stage_ours` fails when it is imported.
+    assert console.main([]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    said = {line.split()[0]: line.split()[1:] for line in lines if re.match(r"  \S", line)}
+    assert said["play"] == []
+    assert " ".join(said["serve"]) == "Run a collector until it is told to stop"
+    for entry in entry_points(group=console.GROUP):
+        if entry.module.startswith("rumor_"):
+            assert len(said[entry.name]) > 2, entry.name
+    assert "stage_ours" not in sys.modules
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ('"""`rumor x ARGUMENT`: do it; and more."""', "Do it"),
+        ('"""Do it. And more.\n\nMuch more."""', "Do it"),
+        ('r"""Read 1.5 of it: half.\n"""', "Read 1.5 of it"),
+        ("x = 1", ""),
+        ("", ""),
+        ('"""Never closed', "Never closed"),
+    ],
+)
+def test_overview_reads_the_first_clause(source: str, expected: str, stage: Path) -> None:
+    """What stands before the first full stop, semicolon or colon, without the command's name."""
+    (stage / "stage_about.py").write_text(source, "utf-8")
+    importlib.invalidate_caches()
+    assert about("stage_about") == expected
+
+
+@pytest.mark.parametrize("module", ["no_such_module", "stage_play.inner", "sys", "stage_bytes"])
+def test_overview_leaves_out_what_it_cannot_read(module: str, stage: Path) -> None:
+    """A module that is missing, built in or no text costs its words, not the overview."""
+    (stage / "stage_bytes.py").write_bytes(b'"""\xff"""')
+    importlib.invalidate_caches()
+    assert about(module) == ""
 
 
 def test_version_is_the_distributions(capsys: pytest.CaptureFixture[str]) -> None:

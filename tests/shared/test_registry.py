@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,7 @@ def test_unknown_metric_is_named() -> None:
         ("epsilon", -1, "not above 0"),
         ("epsilon", 1e-17, "more than 6 decimals"),
         ("epsilon", 1e-9, "more than 6 decimals"),
+        ("epsilon", Decimal("1e-999999999"), "more than 6 decimals"),
         ("epsilon", 0.000999, "below .001"),
         ("epsilon", 16.000001, "above 16"),
         ("epsilon", 37, "above 16"),
@@ -152,6 +154,8 @@ def test_wrong_field_is_named(field: str, value: Any, what: str) -> None:
         ("f", {"f": 1}, "is 1"),
         ("f", {"f": 1.5}, "not a probability"),
         ("f", {"f": -0.1}, "not a probability"),
+        ("f", {"f": Decimal("1e-999999999")}, "more than 18 decimals"),
+        ("f", {"f": Decimal("1e999999999")}, "not a probability"),
         ("p", {"p": 0.75}, "equals q"),
         ("q", {"q": MISSING}, "is missing"),
         ("p", {"f": 0, "p": 0}, "certain while f = 0"),
@@ -200,6 +204,10 @@ def test_every_wrong_metric_is_told() -> None:
         (b"[metrics.Theme]", "metrics.Theme"),
         (b"[metrics]\ntheme = 1", "metrics.theme"),
         (b"[registry]\nmax_age_days = 91\n", "metrics"),
+        (b"x = " + b"9" * 5000, "TOML"),
+        (b"x = 1e99999999999999999999", "TOML"),
+        (b"x = 1e-99999999999999999999", "TOML"),
+        (b"x = " + b"[" * 5000 + b"]" * 5000, "TOML"),
         (b"x = [", "TOML"),
         (b"x = '\xff'", "byte 5"),
         (b'x = "\\ud800"', "TOML"),

@@ -9,9 +9,10 @@ from typing import Annotated
 import typer
 
 from rumor_server.clock import utc_now
-from rumor_server.commands.typer_main import AsJson, fail, print_json, run
+from rumor_server.commands.typer_main import AsJson, Database, SettingsFile, fail, print_json, run
 from rumor_server.settings import load_settings
 from rumor_server.storage.sqlite_backup import back_up
+from rumor_server.storage.sqlite_file import check_made
 from rumor_shared.errors import RumorError
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -20,10 +21,8 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 @app.command()
 def backup(
     file: Annotated[Path, typer.Argument(help="The backup; it must not exist.")],
-    database: Annotated[Path | None, typer.Option(help="The SQLite file.")] = None,
-    settings_file: Annotated[
-        Path | None, typer.Option("--settings", help="A TOML file of settings.")
-    ] = None,
+    database: Database = None,
+    settings_file: SettingsFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Back up while collectors run. The keys of open days are left out.
@@ -41,9 +40,10 @@ def backup(
             else:
                 print(f"{file}: a backup of the PostgreSQL database, without keys of open days")
             return
+        check_made(settings.database)
         made = back_up(settings.database, file, utc_now())
     except (RumorError, OSError) as error:
-        raise fail("backup", str(error)) from None
+        raise fail("backup", error) from None
     if as_json:
         print_json({"file": file, **asdict(made)})
         return

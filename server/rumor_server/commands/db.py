@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
 import typer
 
-from rumor_server.commands.typer_main import EXIT_WRONG, AsJson, fail, print_json, run
+from rumor_server.commands.typer_main import (
+    EXIT_WRONG,
+    AsJson,
+    Database,
+    SettingsFile,
+    fail,
+    print_json,
+    run,
+)
 from rumor_server.settings import Settings, load_settings
 from rumor_server.storage import sqlite_file
 from rumor_server.storage.open_store import require_postgres
 from rumor_shared.errors import RumorError
-
-_DATABASE = typer.Option(help="The SQLite file, or a postgresql:// address.")
-_FILE = typer.Option("--settings", help="A TOML file of settings.")
 
 app = typer.Typer(
     add_completion=False,
@@ -26,8 +28,8 @@ app = typer.Typer(
 
 @app.command()
 def upgrade(
-    database: Annotated[str | None, _DATABASE] = None,
-    settings_file: Annotated[Path | None, _FILE] = None,
+    database: Database = None,
+    settings_file: SettingsFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Bring the database to this program's version, each step whole or not at all.
@@ -38,7 +40,7 @@ def upgrade(
         settings = load_settings({"database": database}, file=settings_file)
         before, after = _upgrade(settings)
     except (RumorError, OSError) as error:
-        raise fail("db upgrade", str(error)) from None
+        raise fail("db upgrade", error) from None
     if as_json:
         print_json({"before": before, "after": after})
         return
@@ -47,8 +49,8 @@ def upgrade(
 
 @app.command()
 def status(
-    database: Annotated[str | None, _DATABASE] = None,
-    settings_file: Annotated[Path | None, _FILE] = None,
+    database: Database = None,
+    settings_file: SettingsFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Print the version of the database and of this program; exit with 1 where they differ."""
@@ -56,7 +58,7 @@ def status(
         settings = load_settings({"database": database}, file=settings_file)
         found, known = _versions(settings)
     except (RumorError, OSError) as error:
-        raise fail("db status", str(error)) from None
+        raise fail("db status", error) from None
     if as_json:
         print_json({"database": found, "program": known, "up_to_date": found == known})
     else:

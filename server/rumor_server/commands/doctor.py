@@ -9,10 +9,11 @@ from typing import Annotated
 import typer
 
 from rumor_server.clock import system_day
-from rumor_server.commands.typer_main import EXIT_WRONG, fail, run
+from rumor_server.commands.typer_main import EXIT_WRONG, Database, SettingsFile, fail, run
 from rumor_server.operating.doctor import Level, look_over
 from rumor_server.operating.room_checks import check_rooms
 from rumor_server.settings import load_settings
+from rumor_server.storage.sqlite_file import check_place
 from rumor_shared.errors import RumorError
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -21,10 +22,8 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 @app.command()
 def doctor(
     registry: Annotated[Path | None, typer.Option(help="The registry file.")] = None,
-    database: Annotated[Path | None, typer.Option(help="The SQLite file.")] = None,
-    settings_file: Annotated[
-        Path | None, typer.Option("--settings", help="A TOML file of settings.")
-    ] = None,
+    database: Database = None,
+    settings_file: SettingsFile = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON list and nothing else.")
     ] = False,
@@ -35,8 +34,10 @@ def doctor(
     """
     try:
         settings = load_settings({"registry": registry, "database": database}, file=settings_file)
+        if not settings.database_url:
+            check_place(settings.database)
     except (RumorError, OSError) as error:
-        raise fail("doctor", str(error)) from None
+        raise fail("doctor", error) from None
     found = [*look_over(settings, system_day()), *check_rooms()]
     if as_json:
         rows = [{"level": f.level.value, "about": f.about, "detail": f.detail} for f in found]

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from rumor_server.commands.typer_main import AsJson, fail, run
+from rumor_server.commands.typer_main import AsJson, console, fail, run
+from rumor_server.estimation.release import LEAST_ALPHA
 from rumor_server.rappor.analysis import COLUMNS, ImportedEstimates, import_rappor
 from rumor_server.rappor.files import RapporFileError
 from rumor_shared.rappor_md5 import RapporClient
@@ -67,15 +67,17 @@ def rappor(
     Frequency, std_error, low and high are shares of 1; the bounds of significant candidates are
     adjusted for the selection.
     """
-    if not 0 < alpha < 1:
-        raise typer.BadParameter("choose a level between 0 and 1", param_hint="--alpha")
+    if not LEAST_ALPHA <= alpha < 1:
+        raise typer.BadParameter(
+            f"choose a level from {LEAST_ALPHA:g} to 1, such as 0.05", param_hint="--alpha"
+        )
     level: Literal["fdr", "bonferroni"] = correction.value
     try:
         estimates, counted = import_rappor(
             params, counts, map_, client=client, alpha=alpha, correction=level
         )
     except RapporFileError as error:
-        raise fail("import", str(error)) from None
+        raise fail("import", error) from None
     if counted.surplus:
         typer.echo(
             f"rumor import: {counts}: passed over {counted.surplus} columns of zeros after bit "
@@ -130,7 +132,7 @@ def _print_table(estimates: ImportedEstimates, alpha: float, correction: Correct
             shares = (f"{row[name]:.6f}" for name in ("frequency", "std_error", "low", "high"))
             estimate, p_value = f"{row['estimate']:.0f}", f"{row['p_value']:.3g}"
             table.add_row(Text(row["value"]), estimate, *shares, p_value)
-    Console().print(table)
+    console().print(table)
     print(
         f"{estimates.n} reports; {shown} of {len(estimates.values)} candidates are significant "
         f"({correction}, alpha {alpha:g})."

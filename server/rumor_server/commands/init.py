@@ -42,7 +42,7 @@ def init(
             texts = starter_files(system_day(), url, made["ingest"])
         write_starter(folder, texts)
     except (RumorError, OSError) as error:
-        raise fail("init", str(error)) from None
+        raise fail("init", error) from None
     if as_json:
         print_json({"wrote": [folder / name for name in texts], "keys": made})
         return

@@ -13,16 +13,14 @@ import typer
 
 from rumor_server.access.keys import Key, Scope, create_key, list_keys, revoke_key
 from rumor_server.clock import system_day
-from rumor_server.commands.typer_main import AsJson, fail, print_json, run
+from rumor_server.commands.typer_main import AsJson, Database, SettingsFile, fail, print_json, run
 from rumor_server.settings import load_settings
 from rumor_server.storage.control import Control
 from rumor_server.storage.open_store import open_store
+from rumor_server.storage.sqlite_file import check_made
 from rumor_shared.errors import RumorError
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True)
-
-_Database = Annotated[Path | None, typer.Option(help="The SQLite file.")]
-_Settings = Annotated[Path | None, typer.Option("--settings", help="A TOML file of settings.")]
 
 
 @app.command()
@@ -34,12 +32,12 @@ def create(
     ] = None,
     minute_requests: Annotated[int, typer.Option(help="Requests a minute; 0 is no limit.")] = 0,
     day_reports: Annotated[int, typer.Option(help="Accepted reports a day; 0 is no limit.")] = 0,
-    database: _Database = None,
-    settings_file: _Settings = None,
+    database: Database = None,
+    settings_file: SettingsFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a key and print it, once: only a hash of it is kept."""
-    with _control(database, settings_file) as control:
+    with _control(database, settings_file, makes=True) as control:
         key = create_key(
             control,
             name,
@@ -54,8 +52,8 @@ def create(
 
 @app.command("list")
 def list_(
-    database: _Database = None,
-    settings_file: _Settings = None,
+    database: Database = None,
+    settings_file: SettingsFile = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON list and nothing else.")
     ] = False,
@@ -76,8 +74,8 @@ def list_(
 @app.command()
 def revoke(
     key: Annotated[str, typer.Argument(help="The key's name or id.")],
-    database: _Database = None,
-    settings_file: _Settings = None,
+    database: Database = None,
+    settings_file: SettingsFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Revoke a key for good; collectors refuse it within `refresh_seconds`."""
@@ -111,14 +109,19 @@ def _row(key: Key, today: date) -> dict[str, str | int]:
 
 
 @contextmanager
-def _control(database: Path | None, settings_file: Path | None) -> Iterator[Control]:
+def _control(
+    database: str | None, settings_file: Path | None, *, makes: bool = False
+) -> Iterator[Control]:
+    """Open the operator's tables; only what `makes` keys may make a database too."""
     try:
         settings = load_settings({"database": database}, file=settings_file)
+        if not makes and not settings.database_url:
+            check_made(settings.database)
         # The store first: it makes the database, or knows one that isn't ours.
         with closing(open_store(settings)), closing(Control(settings)) as control:
             yield control
     except (RumorError, OSError) as error:
-        raise fail("keys", str(error)) from None
+        raise fail("keys", error) from None
 
 
 def main(argv: list[str]) -> int:

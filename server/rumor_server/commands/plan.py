@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from decimal import Decimal, InvalidOperation
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
+from rich.box import SIMPLE
 from rich.table import Column, Table
+from rich.text import Text
 
-from rumor_server.commands.typer_main import AsJson, fail, print_json, run
+from rumor_server.commands.typer_main import AsJson, console, fail, print_json, run
 from rumor_server.planner import (
     Option,
     Plan,
@@ -18,11 +21,20 @@ from rumor_server.planner import (
     Target,
     devices_needed,
     epsilon_needed,
+    memoised_option,
     plan,
     settle_registry,
 )
 from rumor_server.planner.settling import Choice
-from rumor_shared.errors import RumorError
+from rumor_shared.errors import RegistryError, RumorError
+from rumor_shared.fields import Fields
+from rumor_shared.mechanism import MAX_CELLS
+from rumor_shared.registry import read_toml
+
+# A hundred for every person: what lies beyond is a slip of the finger.
+_MOST_DEVICES = 10**12
+# 10^12 devices at epsilon 16 have a standard deviation of 3e-10.
+_LEAST_SHARE = 1e-9
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -37,6 +49,10 @@ def plan_command(
     ] = None,
     detect: Annotated[float | None, typer.Option(help="Share to find with 95% power.")] = None,
     max_bytes: Annotated[int | None, typer.Option(help="Longest report, in bytes.")] = None,
+    lifetime_epsilon: Annotated[
+        str | None,
+        typer.Option(help="Epsilon of all reports of one value: shows what memory would cost."),
+    ] = None,
     write: Annotated[
         Path | None, typer.Option(help='A registry: replace each mechanism = "auto".')
     ] = None,
@@ -51,18 +67,24 @@ def plan_command(
         if write is not None:
             _write(write, max_bytes, as_json)
             return
-        answer = _answer(values, epsilon, devices, _target(accuracy, detect), max_bytes)
-    except (RumorError, PlanError, OSError, UnicodeDecodeError) as error:
-        raise fail("plan", str(error)) from None
+        target = _target(accuracy, detect)
+        answer = _answer(values, epsilon, devices, target, max_bytes, lifetime_epsilon)
+    except (RumorError, PlanError, OSError) as error:
+        raise fail("plan", error) from None
     print_json(answer) if as_json else _show(answer)
 
 
 def _target(accuracy: float | None, detect: float | None) -> Target | None:
     if accuracy is not None and detect is not None:
         raise PlanError("detect", "is given beside accuracy; give one of them")
+    target = None
     if accuracy is not None:
-        return Target("accuracy", accuracy)
-    return None if detect is None else Target("detect", detect)
+        target = Target("accuracy", accuracy)
+    elif detect is not None:
+        target = Target("detect", detect)
+    if target is not None and target.share < _LEAST_SHARE:
+        raise PlanError(target.kind, f"is finer than any crowd can tell; give {_LEAST_SHARE:g} up")
+    return target
 
 
 def _answer(
@@ -71,13 +93,19 @@ def _answer(
     devices: int | None,
     target: Target | None,
     max_bytes: int | None,
+    lifetime: str | None,
 ) -> dict[str, Any]:
     if values is None or values < 2:
         raise PlanError("values", "say how many there are, two or more: --values 1000")
-    if devices is not None and devices < 1:
-        raise PlanError("devices", "there must be one or more")
+    if values > MAX_CELLS:
+        raise PlanError("values", f"no mechanism takes so many; give at most {MAX_CELLS}")
+    if devices is not None and not 1 <= devices <= _MOST_DEVICES:
+        raise PlanError("devices", f"give 1 to {_MOST_DEVICES}")
+    if max_bytes is not None and max_bytes < 1:
+        raise PlanError("max_bytes", "the shortest report has 1 byte; give 1 or more")
     names = tuple(f"value {i}" for i in range(values))
-    exact = None if epsilon is None else _decimal(epsilon)
+    exact = None if epsilon is None else _epsilon("epsilon", epsilon)
+    life = None if lifetime is None else _epsilon("lifetime_epsilon", lifetime)
     if exact is not None and devices is not None and target is None:
         made = plan(names, exact, max_bytes=max_bytes)
     elif exact is not None and devices is None and target is not None:
@@ -89,14 +117,22 @@ def _answer(
             "epsilon, devices, accuracy or detect",
             "give two of the three: --epsilon, --devices, and one of --accuracy and --detect",
         )
-    return _facts(made, values, exact, devices)
+    answer = _facts(made, values, exact, devices)
+    return answer if life is None else answer | _memory(names, exact, life, devices)
 
 
-def _decimal(text: str) -> Decimal:
+def _epsilon(field: str, text: str) -> Decimal:
+    """Return an epsilon that a registry may have. Raises PlanError, which names the field."""
     try:
-        return Decimal(text)
+        # Decimal takes 1_0 and the digits of every script.
+        exact = Decimal(text if text.isascii() and "_" not in text else "")
+        Fields({"epsilon": exact}, "").epsilon("epsilon")
     except InvalidOperation:
-        raise PlanError("epsilon", "is not a number; give for example 1.5") from None
+        raise PlanError(field, "is not a number; give for example 1.5") from None
+    except RegistryError as error:
+        (problem,) = error.problems
+        raise PlanError(field, f"{problem.what}; {problem.fix}") from None
+    return exact
 
 
 def _facts(made: Plan, values: int, epsilon: Decimal, devices: int) -> dict[str, Any]:
@@ -111,6 +147,18 @@ def _facts(made: Plan, values: int, epsilon: Decimal, devices: int) -> dict[str,
         "options": [_row(option, devices) for option in made.options],
         "refused": {refusal.name: refusal.reason for refusal in made.refusals},
     }
+
+
+def _memory(
+    values: tuple[str, ...], epsilon: Decimal, lifetime: Decimal, devices: int
+) -> dict[str, Any]:
+    option = memoised_option(values, epsilon, lifetime)
+    memory: dict[str, Any] = {"lifetime_epsilon": format(lifetime.normalize(), "f")}
+    if isinstance(option, Option):
+        memory |= _row(option, devices)
+    else:
+        memory |= {"mechanism": option.name, "refused": option.reason}
+    return {"memory": memory}
 
 
 def _row(option: Option, devices: int) -> dict[str, Any]:
@@ -129,19 +177,14 @@ def _row(option: Option, devices: int) -> dict[str, Any]:
 
 
 def _show(answer: dict[str, Any]) -> None:
-    print(
-        f"{answer['values']} values, epsilon {answer['epsilon']} a report, "
-        f"{answer['devices']} devices"
+    out = console()
+    out.print(
+        f"{answer['values']:,} values, epsilon {answer['epsilon']} a report, "
+        f"{answer['devices']:,} devices"
     )
-    table = Table(
-        Column("mechanism", no_wrap=True),
-        "std. deviation",
-        "at worst",
-        "found at 95%",
-        "bytes",
-        "one forgery counts",
-        "decoding",
-    )
+    table = Table(Column("mechanism", no_wrap=True), box=SIMPLE)
+    for heading in ("std. deviation", "at worst", "found at 95%", "bytes", "forgery"):
+        table.add_column(heading, justify="right", no_wrap=True)
     for row in answer["options"]:
         table.add_row(
             row["mechanism"],
@@ -151,26 +194,49 @@ def _show(answer: dict[str, Any]) -> None:
             ),
             str(row["report_bytes"]),
             f"{row['influence']:.3g}",
-            row["decode_cost"],
         )
-    Console().print(table)
+    out.print(table)
+    out.print("Found at 95%: the smallest share that is called present in 95 of 100 cases.")
+    out.print("Forgery: how many honest reports a forged one can count for.")
+    for cost, rows in groupby(
+        sorted(answer["options"], key=itemgetter("decode_cost")), itemgetter("decode_cost")
+    ):
+        out.print(Text(f"Decoding grows with {cost}: {', '.join(r['mechanism'] for r in rows)}."))
     for name, reason in answer["refused"].items():
-        print(f"{name} can't be used: {reason}")
+        out.print(Text(f"{name} can't be used: {reason}"))
+    if "memory" in answer:
+        out.print(Text(_remembered(answer["memory"], answer["epsilon"])))
     fields = "".join(f", {key} = {value}" for key, value in answer["fields"].items())
-    print(f'Take mechanism = "{answer["recommended"]}"{fields}: {answer["reason"]}.')
+    chosen = f'Take mechanism = "{answer["recommended"]}"{fields}: {answer["reason"]}.'
+    out.print(Text(chosen, "bold"))
     for name, reason in answer["passed_over"].items():
-        print(f"Not {name}: {reason}.")
+        out.print(Text(f"Not {name}: {reason}."))
+
+
+def _remembered(memory: dict[str, Any], epsilon: str) -> str:
+    name, life = memory["mechanism"], memory["lifetime_epsilon"]
+    if "refused" in memory:
+        return f"With memory, {name} can't be used: {memory['refused']}"
+    return (
+        f"With memory: {name}, epsilon {epsilon} for the first report of a value and {life} for "
+        f"all of them, has a standard deviation of {100 * memory['standard_deviation']:.3g}% and "
+        f"{memory['report_bytes']} bytes a report. It suits a device that answers every day, and "
+        "does not hide whether an answer changed."
+    )
 
 
 def _write(file: Path, max_bytes: int | None, as_json: bool) -> None:
-    settled, choices = settle_registry(
-        file.read_text(encoding="utf-8"), max_bytes=max_bytes, source=str(file)
-    )
+    body = file.read_bytes()
+    read_toml(body, str(file))
+    settled, choices = settle_registry(body.decode(), max_bytes=max_bytes, source=str(file))
     if choices:
         # A registry is never half written: a reader sees the old file or the new one.
         beside = file.with_name(f".{file.name}.new")
-        beside.write_text(settled, encoding="utf-8")
-        beside.replace(file)
+        try:
+            beside.write_bytes(settled.encode())
+            beside.replace(file)
+        finally:
+            beside.unlink(missing_ok=True)
     if as_json:
         print_json({"chosen": [_choice(choice) for choice in choices]})
         return

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import io
 import json
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.box import SIMPLE
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from rumor_server.asking import QueryFailed, ask
-from rumor_server.commands.typer_main import fail, run
+from rumor_server.commands.typer_main import console, fail, run
 from rumor_shared.errors import RumorError
-
-_PIPED_WIDTH = 200
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -63,7 +58,7 @@ def query(
         texts = None if candidates is None else read_candidates(candidates)
         page = ask(url, metric, {k: v for k, v in asked.items() if v is not None}, texts, key)
     except (RumorError, OSError) as error:
-        raise fail("query", str(error)) from None
+        raise fail("query", error) from None
     if as_json:
         print(json.dumps(page, ensure_ascii=True))
     else:
@@ -80,36 +75,39 @@ def read_candidates(file: Path) -> list[str]:
 
 
 def _show(page: Mapping[str, Any], top: int | None) -> None:
-    console = _console()
-    console.print(Text(f"{page['metric']}: {page['question']}", "bold"))
+    out = console()
+    out.print(Text(f"{page['metric']}: {page['question']}", "bold"))
     if page["status"] == "withheld":
-        console.print(
+        out.print(
             f"withheld: {page['missing']} reports are missing to the {page['min_reports']} "
             "that this metric asks for"
         )
         return
     if page["status"] == "no_data":
-        console.print("no report was counted on these days")
+        out.print("no report was counted on these days")
         return
-    console.print(f"{page['n']:,} reports from {page['first_day']} to {page['last_day']}")
+    out.print(f"{page['n']:,} reports from {page['first_day']} to {page['last_day']}")
     rows = page["rows"]
     if not rows:
-        console.print("any text may be recorded here: say what to look for with --candidates")
+        out.print("any text may be recorded here: say what to look for with --candidates")
         return
     one = rows[0]
-    console.print(f"{one['mechanism']}, epsilon {one['epsilon']:g} a report; in %")
-    console.print(_table(rows, top, page["alpha"]))
+    out.print(f"{one['mechanism']}, epsilon {one['epsilon']:g} a report; in %")
+    shown = sorted(rows, key=lambda row: -row["frequency"])[:top]
+    out.print(_table(shown, page["alpha"]))
+    if any(row["significant"] for row in shown):
+        out.print(f"* present beyond chance at {page['alpha']:g}, all values considered")
     if page["unexplained"] is not None:
-        console.print(f"not explained by these values: {_percent(page['unexplained'])}%")
+        out.print(f"not explained by these values: {_percent(page['unexplained'])}%")
 
 
-def _table(rows: list[dict[str, Any]], top: int | None, alpha: float) -> Table:
+def _table(rows: list[dict[str, Any]], alpha: float) -> Table:
     table = Table(box=SIMPLE)
     table.add_column("value", overflow="fold")
     for heading in ("share", "std. error", f"{100 * (1 - alpha):g}% interval"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
-    for row in sorted(rows, key=lambda row: -row["frequency"])[:top]:
+    for row in rows:
         table.add_row(
             Text(row["value"]),
             _percent(row["frequency"]),
@@ -122,15 +120,6 @@ def _table(rows: list[dict[str, Any]], top: int | None, alpha: float) -> Table:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.2f}"
-
-
-def _console() -> Console:
-    """Return a console that prints any value, also where the terminal has no sign for it."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")
-    # Piped, a line is as long as it has to be.
-    width = None if sys.stdout.isatty() else _PIPED_WIDTH
-    return Console(width=width, highlight=False)
 
 
 def main(argv: list[str]) -> int:

@@ -30,7 +30,7 @@ def check(
     try:
         registry = load_registry(file)
     except (RegistryError, OSError) as error:
-        raise fail("registry", str(error)) from None
+        raise fail("registry", error) from None
     print_json(_facts(registry)) if as_json else _show(registry)
     if expired := registry.expired(system_day()):
         raise fail("registry", str(RegistryError(expired, str(file))))

@@ -9,10 +9,11 @@ from typing import Annotated
 import typer
 
 from rumor_server.clock import system_day, utc_now
-from rumor_server.commands.typer_main import AsJson, fail, print_json, run
+from rumor_server.commands.typer_main import AsJson, Database, SettingsFile, fail, print_json, run
 from rumor_server.ingestion.receipts import Receipts
 from rumor_server.settings import load_settings
 from rumor_server.storage.sqlite_backup import Restored, restore
+from rumor_server.storage.sqlite_file import check_made, check_place
 from rumor_shared.errors import RumorError
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -21,14 +22,12 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 @app.command("restore")
 def restore_(
     file: Annotated[Path, typer.Argument(help="A file that `rumor backup` made.")],
-    database: Annotated[Path | None, typer.Option(help="The SQLite file.")] = None,
+    database: Database = None,
     reopen: Annotated[
         bool,
         typer.Option("--reopen", help="Take reports of days that the backup had open."),
     ] = False,
-    settings_file: Annotated[
-        Path | None, typer.Option("--settings", help="A TOML file of settings.")
-    ] = None,
+    settings_file: SettingsFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Restore a backup; the database that was there is moved aside, not deleted.
@@ -41,17 +40,14 @@ def restore_(
         if settings.database_url:
             from rumor_server.storage.postgres_backup import restore_postgres
 
-            replayed = restore_postgres(settings, file, system_day(), reopen=reopen)
-            if as_json:
-                print_json({"replayed": replayed, "open_days": reopen})
-            else:
-                print(f"retractions done again from their receipts: {replayed}")
-                print(_open_days(reopen))
-            return
-        receipts = Receipts(settings.receipts_folder)
-        done = restore(file, settings.database, receipts, system_day(), reopen=reopen)
+            done = restore_postgres(settings, file, system_day(), reopen=reopen)
+        else:
+            check_made(file)
+            check_place(settings.database)
+            receipts = Receipts(settings.receipts_folder)
+            done = restore(file, settings.database, receipts, system_day(), reopen=reopen)
     except (RumorError, OSError) as error:
-        raise fail("restore", str(error)) from None
+        raise fail("restore", error) from None
     if as_json:
         print_json(asdict(done))
         return

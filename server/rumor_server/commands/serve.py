@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from rumor_server.commands.typer_main import EXIT_WRONG, fail, run
+from rumor_server.commands.typer_main import SettingsFile, fail, run
 from rumor_server.settings import load_settings
 from rumor_shared.errors import RumorError
 
@@ -28,9 +28,7 @@ def serve(
     host: Annotated[str | None, typer.Option(help="The address to listen on.")] = None,
     port: Annotated[int | None, typer.Option(help="The port; 0 takes a free one.")] = None,
     log_level: Annotated[str | None, typer.Option(help="critical to debug.")] = None,
-    settings_file: Annotated[
-        Path | None, typer.Option("--settings", help="A TOML file of settings.")
-    ] = None,
+    settings_file: SettingsFile = None,
 ) -> None:
     """Take in reports and answer with estimates, until SIGTERM or Ctrl-C.
 
@@ -52,9 +50,9 @@ def serve(
     try:
         started = serving.run(load_settings(options, file=settings_file))
     except (RumorError, OSError) as error:
-        raise fail("serve", str(error)) from None
+        raise fail("serve", error) from None
     if not started:
-        raise typer.Exit(EXIT_WRONG)
+        raise fail("serve", "it did not start; the log above says why")
 
 
 def main(argv: list[str]) -> int:

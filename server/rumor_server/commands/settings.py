@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from rumor_server.commands.typer_main import AsJson, fail, print_json, run
+from rumor_server.commands.typer_main import AsJson, SettingsFile, fail, print_json, run
 from rumor_server.errors import SettingsError
 from rumor_server.operating.settings_page import settings_page
 from rumor_server.settings import load_settings, shown
@@ -17,9 +16,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 @app.command()
 def settings(
-    settings_file: Annotated[
-        Path | None, typer.Option("--settings", help="A TOML file of settings.")
-    ] = None,
+    settings_file: SettingsFile = None,
     as_json: AsJson = False,
     as_markdown: Annotated[
         bool, typer.Option("--markdown", help="Print the page of the documentation.")
@@ -32,7 +29,7 @@ def settings(
     try:
         found = shown(load_settings({}, file=settings_file))
     except (SettingsError, OSError) as error:
-        raise fail("settings", str(error)) from None
+        raise fail("settings", error) from None
     if as_json:
         print_json({one.name: one._asdict() for one in found})
         return

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from rumor_server.commands.typer_main import AsJson, fail, print_json, run
+from rumor_server.commands.typer_main import AsJson, Database, SettingsFile, fail, print_json, run
 from rumor_server.settings import Settings, load_settings
 from rumor_server.storage.exchange import export_tallies, merge_tallies
 from rumor_server.storage.open_exchange import open_exchange
@@ -24,11 +24,6 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=T
 
 # A commit of the collector that runs beside us takes far less, and no device waits for us.
 _BUSY_SECONDS = 30.0
-
-Database = Annotated[
-    str | None, typer.Option(help="The collector's SQLite file, or a postgresql:// address.")
-]
-SettingsFile = Annotated[Path | None, typer.Option("--settings", help="A TOML file of settings.")]
 
 
 @app.command()
@@ -106,11 +101,7 @@ def _day(option: str, text: str | None, otherwise: date) -> date:
 
 
 def _settings(database: str | None, file: Path | None) -> Settings:
-    options: dict[str, str | None] = {"database": database}
-    if database is not None:
-        # A file that is named here wins over an address in the environment: a merge is for good.
-        options["database_url"] = ""
-    settings = load_settings(options, file=file)
+    settings = load_settings({"database": database}, file=file)
     return replace(settings, busy_seconds=max(settings.busy_seconds, _BUSY_SECONDS))
 
 

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
+
+from rumor_shared.trouble import explain
 
 EXIT_WRONG = 1
+_PIPED_WIDTH = 200
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+Database = Annotated[str | None, typer.Option(help="The SQLite file, or a postgresql:// address.")]
+SettingsFile = Annotated[Path | None, typer.Option("--settings", help="A TOML file of settings.")]
 
 
 def run(app: typer.Typer, argv: list[str], name: str) -> int:
@@ -21,12 +30,21 @@ def run(app: typer.Typer, argv: list[str], name: str) -> int:
     return 0
 
 
+def console() -> Console:
+    """Return a console that prints any value, also where the terminal has no sign for it."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    # Piped, a line is as long as it has to be.
+    return Console(width=None if sys.stdout.isatty() else _PIPED_WIDTH, highlight=False)
+
+
 def print_json(document: dict[str, Any]) -> None:
     """Print one object in ASCII, which any console shows; days become YYYY-MM-DD, paths text."""
     typer.echo(json.dumps(document, indent=2, allow_nan=False, default=str))
 
 
-def fail(name: str, message: str) -> typer.Exit:
+def fail(name: str, trouble: str | Exception) -> typer.Exit:
     """Print what is wrong to standard error, and return the exit to raise."""
-    typer.echo(f"rumor {name}: {message}", err=True)
+    said = explain(trouble) if isinstance(trouble, OSError) else str(trouble)
+    typer.echo(f"rumor {name}: {said}", err=True)
     return typer.Exit(EXIT_WRONG)

@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from rumor_server.errors import BadRequest
 from rumor_server.web.accept import accepted
+from rumor_server.web.parameters import refuse_repeats
 
 
 class Format(StrEnum):
@@ -44,8 +45,9 @@ SECURITY_HEADERS = {
 def wanted_format(request: Request) -> Format:
     """Return the format of `format=`, or the heaviest of Accept; a page where all are as good.
 
-    Raises BadRequest for a format that is none.
+    Raises BadRequest for a format that is none, or given twice.
     """
+    refuse_repeats((name for name, _ in request.query_params.multi_items()), ("format",))
     named = request.query_params.get("format")
     if named:
         try:

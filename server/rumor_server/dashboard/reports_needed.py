@@ -42,4 +42,4 @@ def smallest_difference(std_error: float, *, alpha: float, comparisons: int = 1)
 
 
 def _reach(alpha: float, comparisons: int) -> float:
-    return float(ndtri(1 - alpha / (2 * comparisons)) + ndtri(POWER))
+    return float(-ndtri(alpha / (2 * comparisons)) + ndtri(POWER))

@@ -64,7 +64,7 @@ def dashboard_router(
         lru_cache(_KEPT_METRICS)(store.revisions),
     )
 
-    @router.api_route("/", methods=["GET", "HEAD"])
+    @router.get("/")
     async def metrics(request: Request) -> Response:
         def respond(format_: Format) -> Response:
             parse_view(_pairs(request))
@@ -80,7 +80,7 @@ def dashboard_router(
 
         return await _guarded(request, respond)
 
-    @router.api_route("/metric/{name}", methods=["GET", "HEAD"])
+    @router.get("/metric/{name}")
     async def metric(request: Request, name: str) -> Response:
         def respond(format_: Format) -> Response:
             pairs = _pairs(request)

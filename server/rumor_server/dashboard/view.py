@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -12,7 +11,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 from rumor_server.errors import BadRequest
-from rumor_server.estimation.release import DEFAULT_ALPHA
+from rumor_server.estimation.release import DEFAULT_ALPHA, LEAST_ALPHA
+from rumor_server.web.parameters import number, whole
 from rumor_shared.days import parse_day
 from rumor_shared.metric import MAX_REVISION
 from rumor_shared.text import MAX_TEXT_BYTES
@@ -189,23 +189,24 @@ def _read(name: str, text: str) -> Any:
 
 def _whole(low: int, high: int) -> Callable[[str], int]:
     def read(text: str) -> int:
-        if not (text.isascii() and text.isdecimal() and low <= int(text) <= high):
+        value = whole(text)
+        if not low <= value <= high:
             raise ValueError
-        return int(text)
+        return value
 
     return read
 
 
-def _open_unit(text: str) -> float:
-    value = float(text)
-    if not 0 < value < 1:
+def _alpha(text: str) -> float:
+    value = number(text)
+    if not LEAST_ALPHA <= value < 1:
         raise ValueError
     return value
 
 
 def _points(text: str) -> float:
-    points = float(text.replace(",", "."))
-    if not (math.isfinite(points) and 0 < points <= 100):
+    points = number(text.replace(",", "."))
+    if not 0 < points <= 100:
         raise ValueError
     return points
 
@@ -238,7 +239,7 @@ _READERS: Mapping[str, tuple[Callable[[str], Any], str]] = {
         _whole(1, MAX_REVISION),
         "is not a revision; write a whole number from 1",
     ),
-    "alpha": (_open_unit, "is not between 0 and 1; write a number such as 0.05"),
+    "alpha": (_alpha, f"is not from {LEAST_ALPHA:g} to 1; write a number such as 0.05"),
     "candidates": (_sha256, "is not the SHA-256 of a list; upload the list to get one"),
     "top": (_whole(1, MAX_TOP), f"is not a number of bars; write 1 to {MAX_TOP}"),
     "sort": (Sort, f"is not an order; choose one of {', '.join(Sort)}"),

@@ -31,6 +31,8 @@ from rumor_shared.errors import UnknownMetric
 from rumor_shared.metric import Metric
 
 DEFAULT_ALPHA = 0.05
+# One false alarm in a trillion: what the laws here are computed from is not known more exactly.
+LEAST_ALPHA = 1e-12
 # What one fake in a hundred reports could do is told unless another share is asked for.
 DEFAULT_FAKE_SHARE = 0.01
 
@@ -111,8 +113,14 @@ class EstimatesPage(BaseModel):
     n: int = Field(description="reports counted")
     min_reports: int
     missing: int = Field(description="reports still missing before release; else 0")
-    first_day: date | None = Field(description="first day asked for; null without a bound or data")
-    last_day: date | None
+    first_day: date | None = Field(
+        description="first day asked for, else the first with a report; null where there is none "
+        "up to `last_day`"
+    )
+    last_day: date | None = Field(
+        description="last day asked for, else the last with a report; null where there is none "
+        "from `first_day` on"
+    )
     alpha: float
     fake_share: float = Field(description="share of fakes that the robust bounds allow for")
     revisions: list[int] = Field(description="revisions that the rows combine")
@@ -155,7 +163,7 @@ def release(
     Without `revision` all revisions with the values of the newest are combined. `shapes` knows the
     weights of reports; `fake_share` is the share of fakes whose effect is told and which the robust
     bounds allow for, among the reports of each revision. Raises UnknownMetric for a metric or
-    revision that was never declared, BadRequest for candidates that can't be.
+    revision that was never declared, BadRequest for an alpha or candidates that can't be.
     """
     declared = store.revisions(name)
     metrics = [m for m in declared if revision in (None, m.revision)]
@@ -163,9 +171,10 @@ def release(
         raise UnknownMetric(name)
     newest = metrics[-1]
     alike = [m for m in metrics if m.mechanism.values == newest.mechanism.values]
+    if not LEAST_ALPHA <= alpha < 1:
+        raise BadRequest(400, f"alpha: is not from {LEAST_ALPHA:g} to 1; give for example 0.05")
     bounds = store.days(name)
-    first = first or (bounds and bounds[0])
-    last = last or (bounds and bounds[1])
+    first, last = _bounded(bounds, first, last)
     span = first or date.min, last or date.max
     parts = [(m, store.tally(m, *span)) for m in alike]
     n = sum(tally.n for _, tally in parts)
@@ -246,6 +255,19 @@ def defused(text: str) -> str:
     one and taking one away gives the value back. All other text is unchanged.
     """
     return "'" + text if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
+
+
+def _bounded(
+    bounds: tuple[date, date] | None, first: date | None, last: date | None
+) -> tuple[date | None, date | None]:
+    """Return the days asked for; what isn't said ends with the data, or is open beyond them."""
+    if bounds is None:
+        return first, last
+    if first is None and (last is None or last >= bounds[0]):
+        first = bounds[0]
+    if last is None and (first is None or first <= bounds[1]):
+        last = bounds[1]
+    return first, last
 
 
 def _days(bounds: tuple[date, date] | None, first: date | None, last: date | None) -> int:

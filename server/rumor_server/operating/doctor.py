@@ -23,6 +23,7 @@ from rumor_server.storage.open_store import open_store
 from rumor_server.storage.registry_in_force import in_force
 from rumor_shared.errors import RumorError
 from rumor_shared.registry import Registry, load_registry
+from rumor_shared.trouble import explain
 
 # Before this release, a checkpoint and a commit of two processes may lose pages ("WAL-reset
 # bug", sqlite.org/wal.html).
@@ -142,7 +143,8 @@ def _registry(settings: Settings, today: date, found: list[Finding]) -> Registry
     try:
         registry = load_registry(settings.registry)
     except (RumorError, OSError) as error:
-        found.append(Finding(Level.WRONG, "registry", str(error)))
+        said = explain(error) if isinstance(error, OSError) else str(error)
+        found.append(Finding(Level.WRONG, "registry", said))
         return None
     problems = [(Level.WRONG, one) for one in registry.expired(today)]
     soon = [one for one in registry.expired(today + _NOTICE) if one not in registry.expired(today)]

@@ -26,6 +26,7 @@ from rumor_shared.mechanism import (
 
 # Regression on cells by cohort has no unbiased answer beyond this share of values for each cell.
 _ROOM = 0.5
+_MEMOISED = "basic_rappor"
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,30 @@ def plan_options(values: Sequence[str], epsilon: Decimal) -> tuple[list[Option],
             options.append(option)
     options.sort(key=lambda option: (option.accuracy.variance(0.0), option.report_bytes))
     return options, refusals
+
+
+def memoised_option(
+    values: Sequence[str], epsilon: Decimal, epsilon_infinity: Decimal
+) -> Option | Refusal:
+    """Return the mechanism with memory for a closed domain: what it costs and how exact it is.
+
+    `epsilon` is that of a first report, `epsilon_infinity` bounds what all reports of one value
+    ever reveal. It is compared with others, never chosen for anyone: it suits a device that answers
+    every day, and does not hide whether an answer changed. Raises RegistryError for an epsilon that
+    no registry may have.
+    """
+    targets = {"epsilon_infinity": epsilon_infinity, "epsilon_first_report": epsilon}
+    for key, target in targets.items():
+        Fields({key: target}, "").epsilon(key)
+    try:
+        mechanism = from_fields(_MEMOISED, _Answers(targets, tuple(values)))
+    except RegistryError as error:
+        problem = error.problems[0]
+        return Refusal(_MEMOISED, f"{problem.path} {problem.what}; {problem.fix}")
+    if mechanism.payload_bytes > MAX_PAYLOAD_BYTES:
+        return Refusal(_MEMOISED, f"has payloads over {MAX_PAYLOAD_BYTES} bytes")
+    accuracy = Accuracy(*support(mechanism))
+    return Option(mechanism, len(values), {}, accuracy, "k")
 
 
 def _names() -> Iterator[str]:

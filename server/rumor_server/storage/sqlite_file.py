@@ -10,13 +10,14 @@ from pathlib import Path
 from rumor_server.errors import StoreError, StoreUnavailable, UnknownSchema
 from rumor_server.ingestion.digest import new_key
 from rumor_server.storage.migrations import check_version, steps
+from rumor_shared.trouble import explain
 
 # "RUMR": tells our files from any other program's.
 APPLICATION_ID = 0x52554D52
 STEPS = tuple(steps("sqlite"))
 # An index of all open days' ids outgrows SQLite's default of 2 MB at once. 16 MiB are full after
-# 400,000 of them, and a process grows no more: 105 MB at 4 x 10^5 reports and at 2 x 10^6. With 64 MiB
-# it went on to 139 MB, and a batch took a tenth less CPU at a million.
+# 400,000 of them, and a process grows no more: 105 MB at 4 x 10^5 reports and at 2 x 10^6. With
+# 64 MiB it went on to 139 MB, and a batch took a tenth less CPU at a million.
 _CACHE_KIB = 16 * 1024
 # A long reader lets the write-ahead file grow; it shrinks to this when the reader is done.
 _WAL_BYTES = 64 << 20
@@ -27,15 +28,39 @@ def open_writer(path: Path, busy_seconds: float) -> sqlite3.Connection:
 
     A new file is made with its schema, readable by its owner alone. Raises UnknownSchema for a file
     that isn't ours or of another version, before anything in it changes; StoreError where it can't
-    be opened.
+    be opened. Every message names the file.
     """
     found = version(path)
     if found:
-        check_version(found, len(STEPS))
+        _check_version(path, found)
     connection = _open(path, busy_seconds)
     if not found:
-        _migrate(connection)
+        _migrate(connection, path)
     return connection
+
+
+def check_place(path: Path) -> None:
+    """Return if a database is at `path` or may be made there. Raises StoreError."""
+    folder = path.absolute().parent
+    try:
+        if path.is_dir():
+            raise StoreError(f"{path}: is a folder; give a file")
+        if path.exists():
+            if not path.is_file():
+                raise StoreError(f"{path}: is no plain file; give another path")
+        elif not folder.is_dir():
+            raise StoreError(f"{folder}: there is no such folder; make it, or give another path")
+    except OSError as error:
+        raise StoreError(explain(error)) from None
+
+
+def check_made(path: Path) -> None:
+    """Return if a database of ours is at `path`, of a version that this program can read.
+
+    For what must not make one. Raises StoreError, UnknownSchema.
+    """
+    if not version(path):
+        raise StoreError(f"{path}: there is no such database; check the path")
 
 
 def _open(path: Path, busy_seconds: float) -> sqlite3.Connection:
@@ -51,9 +76,11 @@ def _open(path: Path, busy_seconds: float) -> sqlite3.Connection:
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
         connection.execute(f"PRAGMA journal_size_limit = {_WAL_BYTES}")
-    except (OSError, sqlite3.Error) as error:
+    except OSError as error:
+        raise StoreError(explain(error)) from None
+    except sqlite3.Error as error:
         raise StoreError(
-            f"the database can't be opened ({error}); check its path and disk"
+            f"{path}: the database can't be opened ({error}); check its rights and its disk"
         ) from None
     return connection
 
@@ -68,18 +95,22 @@ def open_reader(path: Path, busy_seconds: float) -> sqlite3.Connection:
             uri=True,
         )
     except sqlite3.Error as error:
-        raise StoreUnavailable(f"the database can't be read ({error}); try again") from None
+        check_place(path)
+        raise StoreUnavailable(f"{path}: the database can't be read ({error}); try again") from None
 
 
-def _version(connection: sqlite3.Connection) -> int:
+def _version(connection: sqlite3.Connection, path: Path) -> int:
     """Return the version of the schema, 0 for a file without any. Raises UnknownSchema."""
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
     if not tables and not application and not version:
         return 0
     if application != APPLICATION_ID:
-        raise UnknownSchema("the file belongs to another program; give another path")
+        raise UnknownSchema(f"{path}: belongs to another program; give another path")
+    if "collector" not in tables:
+        # A device's state bears the same mark.
+        raise UnknownSchema(f"{path}: is no database of a collector; give another path")
     return int(version)
 
 
@@ -91,34 +122,45 @@ def upgrade(path: Path, busy_seconds: float = 5.0) -> tuple[int, int]:
     """
     before = version(path)
     with contextlib.closing(_open(path, busy_seconds)) as connection:
-        _migrate(connection)
-        return before, _version(connection)
+        _migrate(connection, path)
+        return before, _version(connection, path)
 
 
 def version(path: Path) -> int:
-    """Return the version of the file's schema, 0 where it is absent. Raises UnknownSchema."""
+    """Return the version of the file's schema, 0 where it is absent.
+
+    Raises UnknownSchema, and StoreError where there is no place for one.
+    """
+    check_place(path)
     if not path.exists() or path.stat().st_size == 0:
         return 0
     with contextlib.closing(open_reader(path, 1.0)) as connection:
         try:
-            found = _version(connection)
+            found = _version(connection, path)
         except sqlite3.DatabaseError as error:
             if error.sqlite_errorcode != sqlite3.SQLITE_NOTADB:
-                raise StoreError(f"the database can't be read ({error})") from None
+                raise StoreError(f"{path}: the database can't be read ({error})") from None
             raise UnknownSchema(
-                "the file is not a SQLite database; give another path or move it away"
+                f"{path}: is not a SQLite database; give another path or move it away"
             ) from None
     if found > len(STEPS):
-        check_version(found, len(STEPS))
+        _check_version(path, found)
     return found
 
 
-def _migrate(connection: sqlite3.Connection) -> None:
+def _check_version(path: Path, found: int) -> None:
+    try:
+        check_version(found, len(STEPS))
+    except UnknownSchema as error:
+        raise UnknownSchema(f"{path}: {error}") from None
+
+
+def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     """Run the steps that are missing; of several processes the first one does."""
     for number, script in enumerate(STEPS, 1):
         connection.execute("BEGIN IMMEDIATE")
         try:
-            if _version(connection) < number:
+            if _version(connection, path) < number:
                 for statement in _statements(script):
                     connection.execute(statement)
                 if number == 1:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
 from rumor_server.errors import BadRequest
@@ -47,11 +49,23 @@ async def read_candidates(request: Request, seconds: float) -> list[str]:
     if media_type(request.headers) != JSON:
         raise BadRequest(415, f"send {JSON}")
     body = await read_body(request.receive, request.headers, seconds, MAX_BODY_BYTES)
+    return await run_in_threadpool(_decode, body)
+
+
+def _decode(body: bytes) -> list[str]:
     try:
-        return _DECODER.decode(body).candidates
+        found = _DECODER.decode(body).candidates
     except msgspec.DecodeError:
         raise BadRequest(
             400,
             'the body is not {"candidates": ["...", ...]} with at most '
             f"{MAX_CANDIDATES} texts of at most {MAX_TEXT_BYTES} characters",
         ) from None
+    # msgspec lets a repeated key pass. What is decoded holds no other object than the outermost.
+    json.loads(body, object_pairs_hook=_refuse_repeated)
+    return found
+
+
+def _refuse_repeated(pairs: list[tuple[str, Any]]) -> None:
+    if len(pairs) > 1:
+        raise BadRequest(400, "body.candidates: is given twice; give it once")

@@ -36,6 +36,6 @@ def conditional(
     """
     etag = etag_of(content)
     sent = {"ETag": etag, "Cache-Control": "no-cache", **(headers or {})}
-    if request.method in ("GET", "HEAD") and has_already(request, etag):
+    if request.method == "GET" and has_already(request, etag):
         return Response(status_code=304, headers=sent)
     return Response(content, media_type=media_type, headers=sent)

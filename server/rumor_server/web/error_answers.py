@@ -9,7 +9,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from rumor_server.errors import BadRequest, StoreError
+from rumor_server.estimation.release import LEAST_ALPHA
 from rumor_server.ingestion.body import Disconnected
+from rumor_server.web.head import HeadAsGet, allowed
 from rumor_server.web.problem import problem, problem_of
 
 # What each parameter and field must be. Pydantic's own words may quote what was sent.
@@ -17,7 +19,7 @@ _EXPECTED = {
     "from": "is not a day; write YYYY-MM-DD",
     "to": "is not a day; write YYYY-MM-DD",
     "revision": "is not a revision; write a whole number from 1",
-    "alpha": "is not between 0 and 1; write a number such as 0.05",
+    "alpha": f"is not from {LEAST_ALPHA:g} to 1; write a number such as 0.05",
     "fakes": "is not between 0 and 1; write a share such as 0.01",
     "robust": "is not between 0 and 1; write a share such as 0.05",
     "format": "is not a format; write json or csv",
@@ -28,7 +30,8 @@ _EXPECTED = {
 
 
 def answer_errors(app: FastAPI) -> None:
-    """Have every error of an application answered as a problem."""
+    """Have every error of an application answered as a problem, and HEAD not as an error."""
+    app.add_middleware(HeadAsGet)
     app.add_exception_handler(Disconnected, _nobody)
     for kind in (BadRequest, StoreError, Exception):
         app.add_exception_handler(kind, _failed)
@@ -49,7 +52,10 @@ async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 - what it is registered for
     details = {404: "there is nothing here; see /openapi.json", 405: "see Allow for the methods"}
     detail = details.get(error.status_code, "the request can't be answered")
-    return problem(error.status_code, detail, dict(error.headers or {}))
+    headers = dict(error.headers or {})
+    if error.status_code == 405:
+        headers["Allow"] = allowed(request.app.routes, request.scope)
+    return problem(error.status_code, detail, headers)
 
 
 async def _invalid(request: Request, error: Exception) -> Response:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import date
 from typing import Annotated, Any, Literal, TypeVar
 
-from fastapi import APIRouter, Header, Query, Request
+from fastapi import APIRouter, Depends, Header, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
@@ -16,6 +16,7 @@ from rumor_server.errors import BadRequest, StoreUnavailable
 from rumor_server.estimation.release import (
     DEFAULT_ALPHA,
     DEFAULT_FAKE_SHARE,
+    LEAST_ALPHA,
     EstimatesPage,
     Shapes,
     as_csv,
@@ -27,6 +28,7 @@ from rumor_server.storage.store import Store
 from rumor_server.web.accept import accepted
 from rumor_server.web.candidates import MAX_CANDIDATES, read_candidates, request_body
 from rumor_server.web.conditional import conditional
+from rumor_server.web.parameters import Day, Number, Whole, refuse_repeats
 from rumor_server.web.row_pages import MAX_ROWS, next_link
 from rumor_shared.epsilon import MICRO
 from rumor_shared.errors import UnknownMetric
@@ -88,21 +90,25 @@ class Span(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    first: date | None = Field(None, alias="from", description="first UTC day, inclusive")
-    last: date | None = Field(None, alias="to", description="last UTC day, inclusive")
-    revision: int | None = Field(None, ge=1, le=MAX_REVISION, description="this revision alone")
-    alpha: float = Field(DEFAULT_ALPHA, gt=0, lt=1, description="1 - coverage of the intervals")
-    fakes: float = Field(
+    first: Day | None = Field(None, alias="from", description="first UTC day, inclusive")
+    last: Day | None = Field(None, alias="to", description="last UTC day, inclusive")
+    revision: Whole | None = Field(None, ge=1, le=MAX_REVISION, description="this revision alone")
+    alpha: Number = Field(
+        DEFAULT_ALPHA, ge=LEAST_ALPHA, lt=1, description="1 - coverage of the intervals"
+    )
+    fakes: Number = Field(
         DEFAULT_FAKE_SHARE, ge=0, le=1, description="share of fake reports whose effect to tell"
     )
-    robust: float | None = Field(
+    robust: Number | None = Field(
         None, ge=0, le=1, description="another name for `fakes`, over which it wins"
     )
     format: Literal["json", "csv"] | None = Field(None, description="wins over Accept")
-    limit: int | None = Field(
+    limit: Whole | None = Field(
         None, ge=1, le=MAX_ROWS, description="at most so many rows; all without it"
     )
-    offset: int = Field(0, ge=0, le=MAX_ROWS, description="rows to pass over, in their fixed order")
+    offset: Whole = Field(
+        0, ge=0, le=MAX_ROWS, description="rows to pass over, in their fixed order"
+    )
 
 
 class SpanAndCandidates(Span):
@@ -111,11 +117,19 @@ class SpanAndCandidates(Span):
     candidate: list[str] = Field([], max_length=MAX_CANDIDATES, description="may be repeated")
 
 
+# Given twice, the last would win, and nobody be told.
+_ONCE = tuple(field.alias or name for name, field in Span.model_fields.items())
+
+
+async def _refuse_repeats(request: Request) -> None:
+    refuse_repeats((name for name, _ in request.query_params.multi_items()), _ONCE)
+
+
 def analyst_routes(
     store: Store, registry: Registry, body_seconds: float, shapes: Shapes
 ) -> APIRouter:
     """Return the routes of metrics and estimates."""
-    router = APIRouter(tags=["analyst"])
+    router = APIRouter(tags=["analyst"], dependencies=[Depends(_refuse_repeats)])
     path = "/v1/metrics/{metric}/estimates"
     rows: dict[int | str, dict[str, Any]] = {
         200: {
@@ -220,7 +234,7 @@ def _read(
     summary: str,
     responses: dict[int | str, dict[str, Any]] | None = None,
 ) -> Callable[[_Endpoint], _Endpoint]:
-    """Route GET and HEAD to a function that answers with a conditional response."""
+    """Route GET to a function that answers with a conditional response."""
 
     def add(endpoint: _Endpoint) -> _Endpoint:
         router.add_api_route(
@@ -231,10 +245,6 @@ def _read(
             response_class=JSONResponse if model else Response,
             responses={**(responses or {}), 304: {"description": "Unchanged"}},
             summary=summary,
-        )
-        # Not one route of both: the document would describe everything twice under one name.
-        router.add_api_route(
-            path, endpoint, methods=["HEAD"], response_model=None, include_in_schema=False
         )
         return endpoint
 

@@ -15,6 +15,7 @@ from rich.table import Table
 
 from rumor_shared.errors import RegistryError
 from rumor_shared.registry import load_registry
+from rumor_shared.trouble import explain
 from rumor_simulations.attacks.campaign import Poisoned, attack_people, attack_results
 from rumor_simulations.attacks.figures import draw_people, draw_poisoning
 from rumor_simulations.attacks.outcome import Outcome
@@ -57,7 +58,8 @@ def attack(
     try:
         parsed = load_registry(registry)
     except (RegistryError, OSError) as error:
-        _aside.print(str(error), style="red", markup=False, soft_wrap=True)
+        said = explain(error) if isinstance(error, OSError) else str(error)
+        _aside.print(said, style="red", markup=False, soft_wrap=True)
         raise typer.Exit(2) from None
     with Progress(console=_aside) as progress:
         task = progress.add_task("attacking", total=len(parsed.metrics) + 2)

@@ -17,6 +17,7 @@ from rich.progress import Progress
 from rumor_shared.errors import RegistryError
 from rumor_shared.metric import Metric
 from rumor_shared.registry import load_registry
+from rumor_shared.trouble import explain
 from rumor_simulations.audit.mechanism_audit import Finding, audit_metric
 from rumor_simulations.audit.pipeline import CHECKS, Check, audit_pipeline
 from rumor_simulations.audit.plan import EPSILONS, standard_metrics
@@ -74,7 +75,8 @@ def audit(
     try:
         metrics = list(_metrics(registry, quick=quick))
     except (RegistryError, OSError) as error:
-        _aside.print(str(error), style="red", markup=False, soft_wrap=True)
+        said = explain(error) if isinstance(error, OSError) else str(error)
+        _aside.print(said, style="red", markup=False, soft_wrap=True)
         raise typer.Exit(2) from None
     findings: list[Finding] = []
     checks: list[Check] = []

@@ -3,9 +3,12 @@
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 from collections.abc import Iterator
+from contextlib import closing, suppress
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -34,6 +37,9 @@ def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
     (folder / "auto.toml").write_text(auto, "utf-8")
     (folder / "noise.bin").write_bytes(bytes(range(256)) * 40)
     (folder / "empty").mkdir()
+    (folder / "notes").write_text("important, not to be lost\n", "utf-8")
+    with closing(sqlite3.connect(folder / "theirs")) as connection:
+        connection.execute("CREATE TABLE accounts (name TEXT)")
     running = Serving(folder, LASTING)
     running.start()
     try:
@@ -76,8 +82,8 @@ PRINTING = [
     ("backup", "copy.sqlite3", "--json"),
     ("restore", "copy.sqlite3", "--database", "restored.sqlite3", "--json"),
     ("init", "started", "--keys", "--json"),
-    (*DEVICE, "status"),
     (*DEVICE, "consent", "grant"),
+    (*DEVICE, "status"),
     (*DEVICE, "view"),
     (*DEVICE, "forget"),
 ]
@@ -114,20 +120,29 @@ MISTAKES = [
     (("--completion", "tcsh"), 2, "bash"),
     (("serve", "--port", "many"), 2, "port"),
     (("serve", "--port", "70000"), 1, "port"),
-    (("serve", "--registry", "empty"), 1, "empty"),
+    (("serve", "--registry", "empty"), 1, "empty: is a folder"),
     (("serve", "--registry", "metrics.toml", "--database", "noise.bin"), 1, "not a SQLite"),
-    (("serve", "--registry", "metrics.toml", "--database", "empty"), 1, "database"),
-    (("registry", "check", "missing.toml"), 1, "missing.toml"),
+    (("serve", "--registry", "metrics.toml", "--database", "empty"), 1, "empty: is a folder"),
+    (
+        ("serve", "--registry", "metrics.toml", "--database", "no/x"),
+        1,
+        "no: there is no such folder",
+    ),
+    (("serve", "--registry", "metrics.toml", "--database", "notes"), 1, "notes: is not a SQLite"),
+    (("serve", "--registry", "metrics.toml", "--database", "theirs"), 1, "theirs: belongs to"),
+    (("registry", "check", "missing.toml"), 1, "missing.toml: does not exist"),
     (("registry", "check", "noise.bin"), 1, "noise.bin"),
-    (("registry", "check", "empty"), 1, "empty"),
+    (("registry", "check", "empty"), 1, "empty: is a folder"),
+    (("registry", "check", "no/metrics.toml"), 1, "no: there is no such folder"),
     (("plan", "--values", "1"), 1, "values"),
     (("plan", "--values", "4", "--epsilon", "much", "--devices", "9"), 1, "epsilon"),
     (("plan", "--values", "4", "--epsilon", "NaN", "--devices", "9"), 1, "epsilon"),
     (("plan", "--values", "4", "--epsilon", "1e400", "--devices", "9"), 1, "epsilon"),
     (("plan", "--values", "4", "--epsilon", "-1", "--devices", "9"), 1, "epsilon"),
     (("plan", "--values", "4", "--epsilon", "1", "--accuracy", "nan"), 1, "accuracy"),
-    (("plan", "--write", "noise.bin"), 1, ""),
-    (("plan", "--write", "missing.toml"), 1, "missing.toml"),
+    (("plan", "--write", "noise.bin"), 1, "noise.bin"),
+    (("plan", "--write", "missing.toml"), 1, "missing.toml: does not exist"),
+    (("plan", "--write", "empty"), 1, "empty: is a folder"),
     (("query", "unknown"), 1, "404"),
     (("query", "theme", "--url", "nowhere"), 1, "url"),
     (("query", "theme", "--url", "http://127.0.0.1:9"), 1, "no collector"),
@@ -135,36 +150,81 @@ MISTAKES = [
     (("query", "theme", "--alpha", "2"), 1, "alpha"),
     (("query", "theme", "--key", "wrong\nkey"), 1, "key"),
     (("query", "page", "--candidates", "noise.bin"), 1, "UTF-8"),
-    (("query", "page", "--candidates", "missing"), 1, "missing"),
+    (("query", "page", "--candidates", "missing"), 1, "missing: does not exist"),
+    (("query", "page", "--candidates", "empty"), 1, "empty: is a folder"),
+    (("query", "theme", "--revision", "1.5"), 2, "revision"),
+    (("query", "theme", "--revision", "0"), 1, "revision"),
+    (("query", "theme", "--alpha", "nan"), 1, "alpha"),
+    (("query", "theme", "--alpha", "1e-300"), 1, "alpha"),
+    (("query", "theme", "--top", "0"), 2, "top"),
     (("keys", "create", "x", "--scope", "king"), 2, "scope"),
     (("keys", "create", "x", "--scope", "analyst", "--expires", "soon"), 2, "expires"),
     (("keys", "list", "--database", "noise.bin"), 1, "not a SQLite"),
-    (("keys", "list", "--database", "empty"), 1, "database"),
-    (("keys", "revoke", "nobody", "--database", "keys.sqlite3"), 1, "rumor keys list"),
-    (("settings", "--settings", "missing.toml"), 1, "missing.toml"),
+    (("keys", "list", "--database", "empty"), 1, "empty: is a folder"),
+    (("keys", "list", "--database", "missing.sqlite3"), 1, "missing.sqlite3: there is no such"),
+    (("keys", "list", "--database", "notes"), 1, "notes: is not a SQLite"),
+    (("keys", "revoke", "nobody"), 1, "rumor keys list"),
+    (("keys", "revoke", "x", "--database", "missing.sqlite3"), 1, "missing.sqlite3: there is no"),
+    (("keys", "create", "x", "--scope", "admin", "--minute-requests", "-1"), 1, "minute-requests"),
+    (("keys", "create", "x", "--scope", "admin", "--day-reports", "9" * 30), 1, "day-reports"),
+    (("settings", "--settings", "missing.toml"), 1, "missing.toml: does not exist"),
     (("settings", "--settings", "noise.bin"), 1, "noise.bin"),
-    (("settings", "--settings", "empty"), 1, "empty"),
+    (("settings", "--settings", "empty"), 1, "empty: is a folder"),
     (("db", "status", "--database", "noise.bin"), 1, "not a SQLite"),
-    (("db", "upgrade", "--database", "empty"), 1, "database"),
+    (("db", "status", "--database", "empty"), 1, "empty: is a folder"),
+    (("db", "status", "--database", "no/x.sqlite3"), 1, "no: there is no such folder"),
+    (("db", "upgrade", "--database", "empty"), 1, "empty: is a folder"),
+    (("db", "upgrade", "--database", "no/x.sqlite3"), 1, "no: there is no such folder"),
     (("backup", "empty"), 1, "empty"),
-    (("backup", "nowhere/copy.sqlite3"), 1, "nowhere"),
+    (("backup", "nowhere/copy.sqlite3"), 1, "nowhere: there is no such folder"),
     (("backup", "again.sqlite3", "--database", "missing.sqlite3"), 1, "missing.sqlite3"),
-    (("backup", "again.sqlite3", "--database", "noise.bin"), 1, "not a database"),
+    (("backup", "again.sqlite3", "--database", "noise.bin"), 1, "noise.bin: is not a SQLite"),
+    (("backup", "again.sqlite3", "--database", "theirs"), 1, "theirs: belongs to another"),
+    (("backup", "again.sqlite3", "--database", "empty"), 1, "empty: is a folder"),
     (("restore", "missing.sqlite3"), 1, "missing.sqlite3"),
-    (("restore", "noise.bin", "--database", "other.sqlite3"), 1, "not a database"),
+    (("restore", "empty", "--database", "other.sqlite3"), 1, "empty: is a folder"),
+    (("restore", "noise.bin", "--database", "other.sqlite3"), 1, "noise.bin: is not a SQLite"),
+    (("restore", "theirs", "--database", "other.sqlite3"), 1, "theirs: belongs to another"),
+    (("restore", "rumor.sqlite3", "--database", "empty"), 1, "empty: is a folder"),
     (("doctor", "--database", "noise.bin"), 1, ""),
+    (("doctor", "--database", "empty"), 1, "empty: is a folder"),
+    (("doctor", "--database", "no/x.sqlite3"), 1, "no: there is no such folder"),
     (("doctor", "--registry", "noise.bin"), 1, ""),
     (("tallies", "export", "out.npz", "--database", "missing.sqlite3"), 1, "missing.sqlite3"),
-    (("tallies", "export", "out.npz", "--database", "noise.bin"), 1, "not a database"),
+    (("tallies", "export", "out.npz", "--database", "noise.bin"), 1, "not a SQLite"),
+    (("tallies", "export", "out.npz", "--database", "postgres://127.0.0.1:9/x"), 1, "reached"),
     (("tallies", "merge", "noise.bin", "--database", "merged.sqlite3"), 1, "noise.bin"),
-    (("tallies", "merge", "missing.npz", "--database", "merged.sqlite3"), 1, "missing.npz"),
+    (("tallies", "export", "out.npz", "--database", "empty"), 1, "empty: is a folder"),
+    (
+        ("tallies", "merge", "missing.npz", "--database", "merged.sqlite3"),
+        1,
+        "missing.npz: does not",
+    ),
+    (("tallies", "merge", "empty", "--database", "merged.sqlite3"), 1, "empty: is a folder"),
     (("import", "rappor", "--params", "missing", "--counts", "noise.bin"), 1, "missing"),
     (("import", "rappor", "--params", "noise.bin", "--counts", "noise.bin"), 1, "noise.bin"),
     (("import", "rappor", "--params", "empty", "--counts", "empty"), 1, "empty"),
-    (("init", "noise.bin"), 1, "noise.bin"),
+    (("import", "rappor", "--params", "x", "--counts", "x", "--alpha", "nan"), 2, "alpha"),
+    (("import", "rappor", "--params", "x", "--counts", "x", "--alpha", "1e-320"), 2, "alpha"),
+    (("init", "noise.bin"), 1, "noise.bin: is there already"),
+    (("init", "noise.bin/below"), 1, "noise.bin"),
+    (("conformance", "serve", "--port", "70000"), 2, "--port: give 0 to 65535"),
+    (("conformance", "serve", "--port", "many"), 2, "--port: give 0 to 65535"),
+    (("conformance", "serve", "--seconds", "nan"), 2, "--seconds: give a number"),
+    (("conformance", "serve", "--seconds", "inf"), 2, "--seconds: give a number"),
+    (("conformance", "serve", "--host", "no-machine.invalid", "--port", "0"), 1, "no machine"),
     (("device", "--registry", "missing.toml", "--state", "state", "status"), 2, "missing.toml"),
     (("device", "--registry", "noise.bin", "--state", "state", "status"), 2, "noise.bin"),
-    (("device", "--registry", "metrics.toml", "--state", "empty", "status"), 1, "state"),
+    (("device", "--registry", "empty", "--state", "state", "status"), 2, "empty: is a folder"),
+    (
+        ("device", "--registry", "metrics.toml", "--state", "empty", "status"),
+        1,
+        "empty: is a folder",
+    ),
+    (("device", "--registry", "metrics.toml", "--state", "gone", "status"), 1, "gone: there is no"),
+    (("device", "--registry", "metrics.toml", "--state", "notes", "status"), 1, "notes: "),
+    (("device", "--registry", "metrics.toml", "--state", "theirs", "view"), 1, "theirs: "),
+    (("device", "--registry", "metrics.toml", "--app", "nobody", "status"), 1, "there is no state"),
     (("device", "--registry", "metrics.toml", "status"), 2, "--state"),
 ]
 
@@ -192,6 +252,51 @@ def test_answers_a_mistake_in_a_line(
     assert said.err or (words[0] == "doctor" and said.out)
     assert word in said.err
     assert "Traceback" not in said.err
+    assert "Errno" not in said.err
+    assert sorted((serving.database.parent / "empty").iterdir()) == []
+
+
+LOOKING = [
+    ("keys", "list", "--database"),
+    ("keys", "revoke", "x", "--database"),
+    ("db", "status", "--database"),
+    ("doctor", "--database"),
+    ("backup", "made.sqlite3", "--database"),
+    ("tallies", "export", "made.npz", "--database"),
+    ("registry", "check"),
+    ("plan", "--write"),
+    ("settings", "--settings"),
+    ("query", "page", "--candidates"),
+    *(
+        ("device", "--registry", "metrics.toml", *more, "--state")
+        for more in ((), ("--endpoint", "http://127.0.0.1:9"))
+    ),
+]
+
+
+def test_looking_makes_and_renames_nothing(
+    serving: Serving, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What only reads, given a path where nothing is or another program's file, leaves a folder as
+    it was: no file made, renamed or changed.
+    """
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RUMOR_URL", f"http://127.0.0.1:{serving.port}")
+    shutil.copy(serving.registry, tmp_path / "metrics.toml")
+    for name in ("notes", "theirs"):
+        shutil.copy(serving.database.parent / name, tmp_path / name)
+        (tmp_path / name).chmod(0o644)
+
+    def found() -> dict[str, tuple[int, bytes]]:
+        return {one.name: (one.stat().st_mode, one.read_bytes()) for one in tmp_path.iterdir()}
+
+    before = found()
+    for words in LOOKING:
+        for path in ("nothing", "notes", "theirs"):
+            more = ("status",) if words[0] == "device" else ()
+            with suppress(SystemExit):
+                console.main([*words, path, *more])
+            assert found() == before, (words, path)
 
 
 @pytest.mark.parametrize("json_", [False, True])

@@ -107,6 +107,17 @@ def test_prints_each_value_with_its_error(
     assert "[bold]" in out
     assert "500 reports from 2026-11-01 to 2026-11-30" in out
     assert "95% interval" in out
+    assert out.splitlines()[-1] == "* present beyond chance at 0.05, all values considered"
+
+
+@pytest.mark.parametrize("rows", [[RARE], [ROW, {**RARE, "significant": True}]])
+def test_explains_the_mark_where_it_stands(
+    collector: Collector, capsys: pytest.CaptureFixture[str], rows: list[dict[str, Any]]
+) -> None:
+    """The mark is explained below the table if a row that is shown has it, else not."""
+    collector.answer = {**PAGE, "rows": rows}
+    assert query.main(["theme", "--url", collector.url, "--top", "1"]) == 0
+    assert ("* present" in capsys.readouterr().out) is (rows[0] is ROW)
 
 
 def test_asks_what_was_said(collector: Collector) -> None:
