@@ -14,7 +14,7 @@ from tests.server.collecting import JSON, TODAY, Collector, batch, collector, co
 from rumor_server.access.addresses import AddressLimit, caller, parse_proxies
 from rumor_server.access.door import open_scopes, wanted_scope
 from rumor_server.access.keys import Scope, create_key, list_keys, revoke_key
-from rumor_server.access.security_headers import HEADERS
+from rumor_server.access.security_headers import HEADERS, VERDICT_HEADERS
 from rumor_server.app import Collector as App
 from rumor_server.errors import SettingsError, StoreUnavailable, TooManyRequests
 from rumor_server.settings import Settings
@@ -295,6 +295,14 @@ def test_tells_a_browser_to_load_and_guess_nothing(running: Collector) -> None:
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert "server" not in answer.headers
     assert "default-src 'none'" in answers[0].headers["content-security-policy"]
+
+
+def test_tells_of_verdicts_that_they_are_json_alone(running: Collector) -> None:
+    """A device's verdicts say not to guess their type, and nothing that is meant for pages."""
+    answer = running.client.post("/v1/reports", content=compact(batch(report())), headers=JSON)
+    assert answer.status_code == 200
+    assert {name for name in HEADERS if name in answer.headers} == set(VERDICT_HEADERS)
+    assert answer.headers["x-content-type-options"] == "nosniff"
 
 
 def test_has_cors_off(running: Collector) -> None:

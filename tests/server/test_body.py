@@ -146,6 +146,54 @@ def test_cuts_a_slow_body() -> None:
     assert (caught.value.status, caught.value.close) == (408, True)
 
 
+def test_cuts_a_body_whose_rest_is_slow() -> None:
+    """A first part that is there at once starts the same clock."""
+    parts: list[Message] = [{"type": "http.request", "body": b"half", "more_body": True}]
+
+    async def receive() -> Message:
+        if not parts:
+            await asyncio.sleep(60)
+        return parts.pop()
+
+    with pytest.raises(BadRequest) as caught:
+        asyncio.run(read_body(receive, {}, 0.01))
+    assert caught.value.status == 408
+
+
+def test_waits_for_a_late_body() -> None:
+    """A body that takes several rounds of the event loop, and several waits, arrives whole."""
+
+    async def receive() -> Message:
+        for _ in range(3):
+            await asyncio.sleep(0)
+        await asyncio.get_running_loop().run_in_executor(None, int)
+        return {"type": "http.request", "body": b"late", "more_body": False}
+
+    assert asyncio.run(read_body(receive, {}, 60)) == b"late"
+
+
+def test_ends_what_it_began_to_receive() -> None:
+    """A request that is cancelled while its body is awaited leaves no half-run `receive`."""
+    ended = []
+
+    async def receive() -> Message:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.append(True)
+        raise AssertionError
+
+    async def scene() -> None:
+        reading = asyncio.ensure_future(read_body(receive, {}, 60))
+        await asyncio.sleep(0)
+        reading.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reading
+        assert ended == [True]
+
+    asyncio.run(scene())
+
+
 def test_notices_a_client_that_left() -> None:
     """A half body is no body."""
     with pytest.raises(Disconnected):

@@ -83,6 +83,37 @@ def test_gathers_what_waits_into_one_commit() -> None:
     assert played(play).groups == [1, 50]
 
 
+def test_hands_over_a_round_of_the_loop_at_once() -> None:
+    """What the event loop takes in within one round is one commit, however idle the writer is."""
+
+    async def play(writer: Writer, gate: Gate) -> None:
+        gate.open.set()
+        # The three run in one round; the one between gives the writer time to take the first alone.
+        first = asyncio.ensure_future(writer.submit(screened()))
+        asyncio.get_running_loop().call_soon(lambda: taken.append(gate.entered.wait(0.1)))
+        second = asyncio.ensure_future(writer.submit(screened()))
+        assert list(await asyncio.gather(first, second)) == [[ACCEPTED]] * 2
+
+    taken: list[bool] = []
+    assert played(play).groups == [2]
+    assert taken == [False]
+
+
+def test_writes_what_was_not_handed_over_yet() -> None:
+    """Told to end within the round in which a batch came, the writer writes it all the same."""
+
+    async def play(writer: Writer, gate: Gate) -> None:
+        gate.open.set()
+        sent = asyncio.ensure_future(writer.submit(screened()))
+        # The task submits in this round, and the loop is held until the writer has ended.
+        asyncio.get_running_loop().call_soon(lambda: ended.append(writer.close(10)))
+        assert await sent == [ACCEPTED]
+
+    ended: list[bool] = []
+    assert played(play).groups == [1]
+    assert ended == [True]
+
+
 def test_refuses_more_than_the_queue_holds() -> None:
     """What passes the bound is refused at once, with a time to come back; the rest is written."""
 

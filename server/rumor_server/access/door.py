@@ -213,8 +213,10 @@ class Access:
 
 def _given(scope: Scope, wanted: KeyScope) -> str | None:
     """Return the key in a request: a Bearer token, or what a browser's password prompt sends."""
-    header = next((v for name, v in scope["headers"] if name == b"authorization"), b"")
-    kind, _, rest = header.decode("latin-1").strip().partition(" ")
+    given: list[bytes] = [v for name, v in scope["headers"] if name == b"authorization"]
+    if not given:
+        return None
+    kind, _, rest = given[0].decode("latin-1").strip().partition(" ")
     if kind.lower() == "bearer":
         return rest.strip()
     if kind.lower() == "basic" and wanted is not KeyScope.INGEST:

@@ -167,13 +167,15 @@ def _explain(message: str) -> str:
 
 
 def _check_json(sent: Batch | RetractionBatch, body: bytes) -> None:
-    """Refuse a repeated key and base64 that isn't in its one canonical form."""
-    document = json.loads(body.decode(), object_pairs_hook=_unrepeated)
+    """Refuse a repeated key, and base64 or a number that isn't in its one canonical form."""
+    document = json.loads(body.decode(), object_pairs_hook=_unrepeated, parse_int=str)
     _check_base64(document["pseudonym"], sent.pseudonym, "pseudonym")
     name, reports = (
         ("reports", sent.reports) if isinstance(sent, Batch) else ("retractions", sent.retractions)
     )
     for i, (given, report) in enumerate(zip(document[name], reports, strict=True)):
+        if given["cohort"] != str(report.cohort):
+            _refuse(f"{name}[{i}].cohort: is written -0; write 0")
         _check_base64(given["id"], report.id, f"{name}[{i}].id")
         _check_base64(given["payload"], report.payload, f"{name}[{i}].payload")
 

@@ -37,8 +37,14 @@ class DeviceRoute(ABC):
             refusal = problem(405, "this is sent with POST", {"Allow": "POST"})
             await refusal(scope, receive, send)
             return
+        headers = {
+            name.decode("latin-1"): value.decode("latin-1")
+            for name, value in scope["headers"]
+            if name in _READ
+        }
         try:
-            body = await self._answer(scope, receive)
+            kind = media_type(headers)
+            body = await self.reply(await read_body(receive, headers, self._body_seconds), kind)
         except Disconnected:
             return
         except Exception as error:
@@ -48,16 +54,11 @@ class DeviceRoute(ABC):
             await response(scope, receive, send)
             return
         # As a framework's response would, in a third of its time.
-        headers = [(b"content-type", _JSON), (b"content-length", b"%d" % len(body))]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        answer = [(b"content-type", _JSON), (b"content-length", b"%d" % len(body))]
+        await send({"type": "http.response.start", "status": 200, "headers": answer})
         await send({"type": "http.response.body", "body": body})
 
-    async def _answer(self, scope: Scope, receive: Receive) -> bytes:
-        headers = {
-            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
-        }
-        kind = media_type(headers)
-        return await self.reply(await read_body(receive, headers, self._body_seconds), kind)
 
-
+# What a body's reading depends on.
+_READ = frozenset({b"content-type", b"content-encoding", b"content-length"})
 _JSON = JSON.encode()

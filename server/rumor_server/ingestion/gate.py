@@ -41,13 +41,13 @@ class Gate:
         reports = len(batch.reports)
         if key is not None:
             await self._limits.take_reports(key, reports)
-        accepted = 0
+        results: list[Result] = []
         try:
             with self._counters.waiting(reports):
                 results = await self._writer.submit(batch)
-            accepted = sum(result.verdict is Verdict.ACCEPTED for result in results)
         finally:
             if key is not None and key.day_reports:
+                accepted = sum(result.verdict is Verdict.ACCEPTED for result in results)
                 self._limits.give_back_reports(key, reports - accepted)
         self._counters.results(batch.day, self._today(), results)
         self._shapes.look_at(batch, results)

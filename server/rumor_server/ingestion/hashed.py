@@ -48,8 +48,11 @@ class Hashing:
         day = self._days.get(batch.day)
         if day is None:
             return HashedBatch(batch, ids, None, {})
-        names = {account.name for charge in batch.charges for account in charge.accounts}
-        accounts = {name: day.account(batch.pseudonym, name) for name in names}
+        accounts: dict[str, bytes] = {}
+        for charge in batch.charges:
+            for account in charge.accounts:
+                if account.name not in accounts:
+                    accounts[account.name] = day.account(batch.pseudonym, account.name)
         return HashedBatch(batch, ids, day.digests(batch.reports), accounts)
 
     def _retractions(self, sent: Retractions) -> HashedRetractions:

@@ -52,8 +52,11 @@ class ReportShapes:
         metrics: dict[int, Metric] = {}
         for report, charge, result in zip(batch.reports, batch.outcomes, results, strict=True):
             if result.verdict is Verdict.ACCEPTED and isinstance(charge, Charge):
-                payloads.setdefault(id(charge), []).append(report.payload)
-                metrics[id(charge)] = charge.metric
+                one = id(charge)
+                if one not in metrics:
+                    metrics[one] = charge.metric
+                    payloads[one] = []
+                payloads[one].append(report.payload)
         for one, metric in metrics.items():
             law = self._law(metric)
             if law is None:

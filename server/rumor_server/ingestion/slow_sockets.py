@@ -25,11 +25,12 @@ def cutting_protocol(header_seconds: float) -> type[asyncio.Protocol]:
             self._expect_headers()
 
         def data_received(self, data: bytes) -> None:
-            if self._due is None and not self._is_answering():
-                self._expect_headers()
+            # Headers that come in one piece, as nearly all do, never pay for a timer.
             super().data_received(data)
             if self._is_answering():
                 self._forget()
+            elif self._due is None:
+                self._expect_headers()
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._forget()

@@ -3,6 +3,10 @@
 It drains what waits, commits it in one transaction, and only then resolves what the requests
 await: a verdict is never ahead of the disk. While one commit syncs, the next group gathers, so the
 cost of a sync is shared by all that waited for it.
+
+What the event loop takes in within one of its rounds is handed over at once, at the round's end: a
+writer that is woken by the first of them would commit it alone, and fight the loop for the
+interpreter while the others come in.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from rumor_server.errors import DiskAlmostFull, Overloaded, StoreError, log_fault
@@ -56,10 +61,18 @@ class Writer:
         self._queue_reports = queue_reports
         self._disk = disk
         self._reserve_bytes = reserve_bytes
-        self._waiting: deque[_Waiting] = deque()
-        self._weight = 0
+        # Guards what submits and ends touch: all that was gathered is handed over before the end.
+        self._lock = threading.Lock()
         self._closing = False
-        self._changed = threading.Condition()
+        self._gathered: list[_Waiting] = []
+        self._handed: SimpleQueue[list[_Waiting] | None] = SimpleQueue()
+        # The weight of all that was ever queued, and of all taken: what waits is their difference.
+        # Each side adds to its own alone, so neither waits for the other.
+        self._queued = 0
+        self._taken = 0
+        # The thread's own: what it was handed and has not taken, and whether more will come.
+        self._waiting: deque[_Waiting] = deque()
+        self._is_last = False
         self._thread = threading.Thread(target=self._run, name="rumor-writer", daemon=True)
 
     def start(self) -> None:
@@ -88,23 +101,33 @@ class Writer:
 
     def close(self, seconds: float) -> bool:
         """Write what waits, then stop. Returns whether that took no more than `seconds`."""
-        with self._changed:
+        with self._lock:
             self._closing = True
-            self._changed.notify()
+            self._handed.put(self._gathered)
+            self._gathered = []
+            self._handed.put(None)
         self._thread.join(seconds)
         return not self._thread.is_alive()
 
     def _enqueue(
         self, work: ScreenedBatch | Callable[[Store], Any], weight: int
     ) -> asyncio.Future[Any]:
-        future = asyncio.get_running_loop().create_future()
-        with self._changed:
-            if self._closing or self._weight + weight > self._queue_reports:
+        loop = asyncio.get_running_loop()
+        future = loop.create_future()
+        with self._lock:
+            if self._closing or self._queued - self._taken + weight > self._queue_reports:
                 raise Overloaded(RETRY_SECONDS)
-            self._weight += weight
-            self._waiting.append(_Waiting(work, future, weight))
-            self._changed.notify()
+            self._queued += weight
+            if not self._gathered:
+                loop.call_soon(self._hand_over)
+            self._gathered.append(_Waiting(work, future, weight))
         return future
+
+    def _hand_over(self) -> None:
+        with self._lock:
+            if self._gathered:
+                self._handed.put(self._gathered)
+                self._gathered = []
 
     def _run(self) -> None:
         while group := self._next_group():
@@ -113,20 +136,31 @@ class Writer:
 
     def _next_group(self) -> list[_Waiting]:
         """Wait for work; return one call, or all batches up to the next call; nothing to stop."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._waiting or self._closing)
-            group: list[_Waiting] = []
-            weight = 0
-            while self._waiting and weight < GROUP_REPORTS:
-                is_call = not isinstance(self._waiting[0].work, ScreenedBatch)
-                if is_call and group:
-                    break
-                group.append(self._waiting.popleft())
-                weight += group[-1].weight
-                if is_call:
-                    break
-            self._weight -= weight
-            return group
+        self._receive()
+        group: list[_Waiting] = []
+        weight = 0
+        while self._waiting and weight < GROUP_REPORTS:
+            is_call = not isinstance(self._waiting[0].work, ScreenedBatch)
+            if is_call and group:
+                break
+            group.append(self._waiting.popleft())
+            weight += group[-1].weight
+            if is_call:
+                break
+        self._taken += weight
+        return group
+
+    def _receive(self) -> None:
+        """Take all that was handed over; wait until there is work, or until none will come."""
+        while not self._is_last:
+            try:
+                handed = self._handed.get(block=not self._waiting)
+            except Empty:
+                return
+            if handed is None:
+                self._is_last = True
+            else:
+                self._waiting.extend(handed)
 
     def _do(self, group: list[_Waiting]) -> list[Any]:
         """Return a result or an exception for each of a group."""

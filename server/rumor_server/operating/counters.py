@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from datetime import date
 
 from rumor_server.storage.store import Result
@@ -22,7 +21,7 @@ class Counters:
 
     def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
         self._seconds = seconds
-        self._waiting: dict[object, tuple[float, int]] = {}
+        self._waiting: dict[_Waiting, float] = {}
         self.verdicts: Counter[tuple[str, str]] = Counter()
         self.day_offsets: Counter[int] = Counter()
         self.refused: Counter[int] = Counter()
@@ -30,36 +29,50 @@ class Counters:
         self.latencies = [0] * (len(LATENCY_BOUNDS) + 1)
         self.latency_sum = 0.0
 
-    @contextmanager
-    def waiting(self, reports: int) -> Iterator[None]:
-        """Count a batch as waiting for its commit within the context."""
-        ticket, start = object(), self._seconds()
-        self._waiting[ticket] = (start, reports)
-        try:
-            yield
-        finally:
-            del self._waiting[ticket]
-            took = self._seconds() - start
-            self.latencies[bisect_left(LATENCY_BOUNDS, took)] += 1
-            self.latency_sum += took
+    def waiting(self, reports: int) -> _Waiting:
+        """Return a context within which a batch counts as waiting for its commit."""
+        return _Waiting(self, reports)
 
     def results(self, day: date, today: date, results: Sequence[Result]) -> None:
         """Count what was decided of a batch of `day`."""
         offset = max(-_MOST_DAYS, min((day - today).days, _MOST_DAYS))
         self.day_offsets[offset] += len(results)
         for result in results:
-            self.verdicts[result.verdict.value, result.reason.value if result.reason else ""] += 1
+            self.verdicts[result.verdict, result.reason or ""] += 1
 
     @property
     def waiting_reports(self) -> int:
         """How many reports wait for their commit."""
-        return sum(reports for _, reports in self._waiting.values())
+        # Copied at once: another thread asks while the event loop adds and removes.
+        return sum(one.reports for one in list(self._waiting))
 
     @property
     def waiting_seconds(self) -> float:
         """How long the report that waits longest has waited; 0 where none waits."""
-        if not self._waiting:
-            return 0.0
         # A dict keeps the order of insertion, so the first one is the oldest.
-        start, _ = next(iter(self._waiting.values()))
-        return self._seconds() - start
+        starts = list(self._waiting.values())
+        return self._seconds() - starts[0] if starts else 0.0
+
+    def _start(self, waiting: _Waiting) -> None:
+        self._waiting[waiting] = self._seconds()
+
+    def _stop(self, waiting: _Waiting) -> None:
+        took = self._seconds() - self._waiting.pop(waiting)
+        self.latencies[bisect_left(LATENCY_BOUNDS, took)] += 1
+        self.latency_sum += took
+
+
+class _Waiting:
+    """A class: a generator's context takes three times as long, and every request has one."""
+
+    __slots__ = ("_counters", "reports")
+
+    def __init__(self, counters: Counters, reports: int) -> None:
+        self._counters = counters
+        self.reports = reports
+
+    def __enter__(self) -> None:
+        self._counters._start(self)
+
+    def __exit__(self, *_: object) -> None:
+        self._counters._stop(self)

@@ -25,6 +25,7 @@ from rumor_server.storage.sqlite_rows import (
     insert_ids,
     known_ids,
     known_states,
+    prepare,
     set_states,
     spent_so_far,
 )
@@ -45,6 +46,7 @@ class SqliteStore:
         self._busy_seconds = busy_seconds
         self._lock = threading.Lock()
         self._connection = open_writer(path, busy_seconds)
+        prepare(self._connection)
         (id_key,) = self._connection.execute("SELECT id_key FROM collector").fetchone()
         self._ids = IdHash(id_key)
         self._series: dict[tuple[str, int], int] = {}
@@ -172,11 +174,12 @@ class SqliteStore:
             hashed = Hashing(self._ids, keys).batches(batches)
             ids = [id_ for batch in hashed for id_ in batch.ids]
             known = {} if are_new else known_ids(connection, ids)
-            decision = admit(hashed, known, spent_so_far(connection, hashed), closed)
+            spent = spent_so_far(connection, hashed)
+            decision = admit(hashed, known, spent, closed)
             if are_new and known_ids(connection, decision.refused(hashed)):
                 raise Remembered("a report that was to be refused is remembered")
             insert_ids(connection, decision)
-            add_spend(connection, decision.spend)
+            add_spend(connection, decision.spend, spent)
             add_tallies(connection, self._counted(decision))
         return decision.results
 

@@ -4,9 +4,9 @@ A count hardly depends on what else runs: repeated, it differs by a hundredth, f
 kernel's part, such as that of `os.urandom`, is not in it, and an instruction is not a time. Each
 call is made N and 2N times in a fresh process of its library, and the difference is divided by N,
 so that the start does not count; an import is counted from just before it to just after. Settings
-are those of Perturbation; RAPPOR's is the instantaneous response alone. multi-freq-ldpy and ldp-toolbox are
-missing: they are compiled as they run, which takes minutes a function under this tool. All of it
-takes some two minutes on two free processors. Without valgrind nothing is counted.
+are those of Perturbation; RAPPOR's is the instantaneous response alone. multi-freq-ldpy and
+ldp-toolbox are missing: they are compiled as they run, which takes minutes a function under this
+tool. All of it takes some two minutes on two free processors. Without valgrind nothing is counted.
 """
 
 from __future__ import annotations
