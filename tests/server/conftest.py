@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 from tests.server.collecting import Collector, collector
-from tests.server.postgres_server import Server, binaries, serving
+
+from rumor_simulations.postgres_server import Server, binaries, serving
 
 
 @pytest.fixture

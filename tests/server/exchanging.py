@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from tests.server.collecting import REGISTRY, TODAY, batch, compact, registry, report
-from tests.server.postgres_server import Server
 
 from rumor_server.estimation import estimate_metric
 from rumor_server.ingestion.batch import decode_batch
@@ -23,6 +22,7 @@ from rumor_server.storage.postgres_connection import upgrade
 from rumor_server.storage.store import ScreenedBatch
 from rumor_server.storage.tally_file import DayTally
 from rumor_shared.wire import JSON
+from rumor_simulations.postgres_server import Server
 
 DAYS = [TODAY - timedelta(days=back) for back in (2, 1)]
 # Beside the metrics of the other tests one whose tally takes three chunks.

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from tests.server.collecting import REGISTRY, TODAY, batch, collector, days_ago, registry, report
-from tests.server.postgres_server import Server
 
 from rumor_server.access.keys import Scope, create_key
 from rumor_server.commands import doctor as command
@@ -20,6 +19,7 @@ from rumor_server.storage.control import Control
 from rumor_server.storage.postgres_connection import upgrade
 from rumor_server.storage.registry_in_force import adopt
 from rumor_server.storage.sqlite_store import SqliteStore
+from rumor_simulations.postgres_server import Server
 
 LASTING = REGISTRY.replace("2026-12-31", "2999-12-31").replace("2026-11-28", "2999-12-31")
 LASTING = LASTING.replace("[metrics.page]", "[metrics.page]\nexpected_devices = 1000000")

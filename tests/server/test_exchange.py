@@ -27,7 +27,6 @@ from tests.server.exchanging import (
     tables,
     themes,
 )
-from tests.server.postgres_server import Server
 from tests.server.store_contract import taken_back, together
 
 from rumor_server.errors import StoreError, StoreUnavailable, UnknownSchema
@@ -39,6 +38,7 @@ from rumor_server.storage.open_store import open_store
 from rumor_server.storage.postgres_connection import Lock, connect
 from rumor_server.storage.tally_file import DayTally, write_tallies
 from rumor_server.storage.tally_rows import TallyRow
+from rumor_simulations.postgres_server import Server
 
 
 class ExchangeContract:

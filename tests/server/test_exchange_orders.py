@@ -27,13 +27,13 @@ from tests.server.exchanging import (
     rows_of,
     tables,
 )
-from tests.server.postgres_server import Server
 from tests.server.store_contract import postgres_remember
 
 from rumor_server.settings import Settings
 from rumor_server.storage.exchange import MergeRefused
 from rumor_server.storage.open_store import open_store
 from rumor_server.storage.tally_file import read_tallies, write_tallies
+from rumor_simulations.postgres_server import Server
 
 Kind = str
 Lend = Callable[[Kind], Settings]

@@ -14,12 +14,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.server.history import STEPS, History, Step
 from tests.server.history_databases import Database, File, Tables
-from tests.server.postgres_server import Server, binaries
 
 from rumor_server.storage import postgres_store, sqlite_store
 from rumor_server.storage.postgres_connection import upgrade
 from rumor_server.storage.postgres_store import PostgresStore
 from rumor_server.storage.sqlite_store import SqliteStore
+from rumor_simulations.postgres_server import Server, binaries
 
 HISTORIES = int(os.environ.get("RUMOR_HISTORIES", "32"))
 # A history takes tenths of a second; a slow disk gets ten times that.

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from tests.server.collecting import TODAY, batch, compact, registry, report
-from tests.server.postgres_server import Server, binaries
 
 from rumor_server.commands import backup as backup_command
 from rumor_server.commands import restore as restore_command
@@ -21,6 +20,7 @@ from rumor_server.storage.postgres_connection import STEPS, connect, upgrade, ve
 from rumor_server.storage.postgres_store import PostgresStore
 from rumor_server.storage.store import Store
 from rumor_shared.wire import JSON
+from rumor_simulations.postgres_server import Server, binaries
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,6 @@ import psycopg
 import pytest
 from psycopg import sql
 from tests.server.collecting import TODAY, batch, registry, report
-from tests.server.postgres_server import Server
 from tests.server.store_contract import (
     THEME,
     Count,
@@ -24,6 +23,7 @@ from rumor_server.errors import StoreError, StoreUnavailable, UnknownSchema
 from rumor_server.storage.postgres_connection import STEPS, connect, upgrade, version
 from rumor_server.storage.postgres_store import PostgresStore
 from rumor_shared.wire import Verdict
+from rumor_simulations.postgres_server import Server
 
 
 @pytest.fixture

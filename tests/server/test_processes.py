@@ -14,10 +14,10 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 from tests.server.collecting import report
 from tests.server.fleet import COUNTED, LASTING, PATIENCE_SECONDS, Load, fleet, read, sent, today
-from tests.server.postgres_server import Server
 from tests.system.serving import Serving
 
 from rumor_server.storage.postgres_connection import upgrade
+from rumor_simulations.postgres_server import Server
 
 # `rumor serve` on a machine whose clock is so many days ahead.
 AHEAD = """

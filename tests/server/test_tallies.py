@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 from tests.server.collecting import REGISTRY, TODAY, batch, compact, registry, report
 from tests.server.exchanging import DAYS, EXCHANGED, collect, counted, themes
-from tests.server.postgres_server import Server
 from tests.system.serving import RUMOR, Serving
 
 from rumor_server.commands.tallies import main
@@ -25,6 +24,7 @@ from rumor_server.storage.open_store import open_store
 from rumor_server.storage.postgres_connection import upgrade
 from rumor_server.storage.tally_file import read_tallies
 from rumor_shared.wire import JSON
+from rumor_simulations.postgres_server import Server
 
 LASTING = REGISTRY.replace("2026-12-31", "2999-12-31").replace("2026-11-28", "2999-12-31")
 

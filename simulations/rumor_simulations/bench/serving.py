@@ -25,13 +25,13 @@ class Running:
 
 
 @contextmanager
-def collector(folder: Path, registry: str) -> Iterator[Running]:
-    """Run `rumor serve` on a new database in `folder`."""
+def collector(folder: Path, registry: str, url: str | None = None) -> Iterator[Running]:
+    """Run `rumor serve` on a new SQLite file in `folder`, or on a PostgreSQL database."""
     file = folder / "metrics.toml"
     file.write_text(registry, "utf-8")
     words = ["-c", _RUMOR, "serve", "--registry", str(file), "--log-level", "error"]
     port = _free_port()
-    words += ["--database", str(folder / "rumor.sqlite"), "--port", str(port)]
+    words += ["--database", url or str(folder / "rumor.sqlite"), "--port", str(port)]
     with _process(words, port) as running:
         yield running
 

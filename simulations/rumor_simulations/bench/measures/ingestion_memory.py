@@ -21,21 +21,24 @@ _STEP = 50_000
 
 
 def measure() -> list[Row]:
-    """Post a million reports in batches of 500; MB of resident memory at the end, and halfway.
+    """Post a million reports in batches of 500; MB of resident memory at the end, and halfway."""
+    with tempfile.TemporaryDirectory(prefix="rumor-bench-") as folder:
+        return grown("a collector", Path(folder))
+
+
+def grown(who: str, folder: Path, url: str | None = None) -> list[Row]:
+    """Measure a collector on SQLite, or on the PostgreSQL database at `url`.
 
     Needs Linux's /proc; elsewhere there is nothing to measure.
     """
     if not Path("/proc/self/status").exists():
         return []
-    with (
-        tempfile.TemporaryDirectory(prefix="rumor-bench-") as folder,
-        collector(Path(folder), REGISTRY) as running,
-    ):
+    with collector(folder, REGISTRY, url) as running:
         _post(running.port, _WARM)
         before = _resident(running.pid)
         _post(running.port, _REPORTS - _WARM)
         after = _resident(running.pid)
-    what = f"memory after {_REPORTS:,} reports"
+    what = f"memory of {who} after {_REPORTS:,} reports"
     return [Row(what, after, "MB", f"after {_WARM:,}", before, _AIM)]
 
 
