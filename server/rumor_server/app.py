@@ -168,9 +168,8 @@ def create_app(
     page = PrometheusPage(
         control, counters, registry.sha256, registry.max_age_days, today, lambda: writer.alive
     )
-    app.include_router(
-        analyst_routes(store, registry, settings.body_seconds, partial(read_shapes, control))
-    )
+    shapes_of = partial(read_shapes, control)
+    app.include_router(analyst_routes(store, registry, settings.body_seconds, shapes_of))
     app.include_router(
         operator_routes(store, registry, writer, today, page, housekeeping.check_in_force)
     )
@@ -181,6 +180,7 @@ def create_app(
             today=today,
             candidates=settings.candidates_folder,
             body_seconds=settings.body_seconds,
+            shapes=shapes_of,
         )
     )
 

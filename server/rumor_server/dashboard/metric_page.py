@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 
 from rumor_server.dashboard.activity import Activity, activity
 from rumor_server.dashboard.candidate_lists import CandidateLists, Kept
 from rumor_server.dashboard.changes import ChangeRow, change_rows
-from rumor_server.dashboard.measurements import Measured, Measurements, Question, ask
+from rumor_server.dashboard.measurements import Measured, Measurements, Question, ask, shared_days
 from rumor_server.dashboard.privacy_card import PrivacyCard, privacy_card
 from rumor_server.dashboard.reports_needed import reports_needed, smallest_difference
 from rumor_server.dashboard.state import State, state_of
@@ -24,7 +24,12 @@ from rumor_server.dashboard.trend import (
 )
 from rumor_server.dashboard.view import MAX_FOLLOWED, Part, View
 from rumor_server.errors import BadRequest
-from rumor_server.estimation.release import Status
+from rumor_server.estimation.authenticity_told import (
+    DEFAULT_FAKE_SHARE,
+    Authenticity,
+    tell_authenticity,
+)
+from rumor_server.estimation.release import Shapes, Status, most_reports
 from rumor_server.storage.store import Store
 from rumor_shared.metric import Metric
 from rumor_shared.registry import Registry
@@ -35,7 +40,10 @@ _USUAL_POINTS = 2.0
 
 @dataclass(frozen=True)
 class Sources:
-    """What pages are made from. `revisions` is the store's: what an open store has declared."""
+    """What pages are made from.
+
+    `revisions` is the store's: what an open store has declared. `shapes` knows reports' weights.
+    """
 
     store: Store
     registry: Registry
@@ -43,6 +51,7 @@ class Sources:
     lists: CandidateLists
     today: Callable[[], date]
     revisions: Callable[[str], tuple[Metric, ...]]
+    shapes: Shapes
 
 
 @dataclass(frozen=True)
@@ -84,6 +93,7 @@ class MetricPage:
     """One metric over one period, as one view asks for it.
 
     `revisions` are all that were declared; `bounds` the days of its first and latest report.
+    `authenticity` is by revision; empty where there is no data, or it is withheld.
     """
 
     view: View
@@ -102,6 +112,7 @@ class MetricPage:
     comparison: Comparison | None
     resolution: Resolution | None
     card: PrivacyCard
+    authenticity: tuple[Authenticity, ...]
     kept_lists: tuple[Kept, ...]
 
     @property
@@ -160,8 +171,23 @@ def metric_page(sources: Sources, name: str, view: View) -> MetricPage:
         comparison=_compare(sources.measurements, question, view, measured),
         resolution=_resolution(view, measured, followed, (last - first).days + 1),
         card=privacy_card(question, registry, max(recent.reports)),
+        authenticity=tuple(_authenticity(sources, question, measured, first, last)),
         kept_lists=tuple(sources.lists.kept(name)) if question.is_open else (),
     )
+
+
+def _authenticity(
+    sources: Sources, question: Question, measured: Measured, first: date, last: date
+) -> Iterator[Authenticity]:
+    if measured.status is not Status.OK:
+        return
+    days = shared_days(sources.store.days(question.newest.name), first, last)
+    for metric in question.metrics:
+        tally = sources.store.tally(metric, first, last)
+        if tally.n:
+            repeats = most_reports(metric, days, tally.n)
+            shapes = sources.shapes(metric, first, last)
+            yield tell_authenticity(metric, tally, shapes, repeats, DEFAULT_FAKE_SHARE)
 
 
 def _trend(

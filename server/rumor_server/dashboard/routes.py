@@ -30,6 +30,7 @@ from rumor_server.dashboard.tables import metric_csv, metric_json, metrics_csv, 
 from rumor_server.dashboard.upload import read_upload
 from rumor_server.dashboard.view import View, parse_view
 from rumor_server.errors import BadRequest, StoreError
+from rumor_server.estimation.release import Shapes
 from rumor_server.storage.store import Store
 from rumor_server.web.problem import problem_of
 from rumor_shared.errors import UnknownMetric
@@ -48,11 +49,13 @@ def dashboard_router(
     today: Callable[[], date],
     candidates: Path,
     body_seconds: float,
+    shapes: Shapes,
 ) -> APIRouter:
     """Return the routes of the dashboard.
 
     Uploaded lists of candidates are kept in the folder `candidates`, made when it is first needed.
-    `today` is the server's UTC day. The store must have adopted the registry.
+    `today` is the server's UTC day, `shapes` knows the weights of reports. The store must have
+    adopted the registry.
     """
     router = APIRouter(include_in_schema=False)
     sources = Sources(
@@ -62,6 +65,7 @@ def dashboard_router(
         CandidateLists(candidates),
         today,
         lru_cache(_KEPT_METRICS)(store.revisions),
+        shapes,
     )
 
     @router.get("/")

@@ -75,6 +75,7 @@ def metric_json(page: MetricPage) -> str:
         "trend": [asdict(row) for row in page.trend_rows],
         "comparison": _comparison(page),
         "privacy": asdict(page.card),
+        "authenticity": [one.model_dump() for one in page.authenticity],
     }
     return _json(document)
 

@@ -19,12 +19,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from rumor_server.errors import BadRequest
 from rumor_server.estimation import Estimates, estimate_metric
-from rumor_server.estimation.authenticity import check_crowd, fake_shift
+from rumor_server.estimation.authenticity_told import (
+    DEFAULT_FAKE_SHARE,
+    Authenticity,
+    tell_authenticity,
+)
 from rumor_server.estimation.combination import combine
 from rumor_server.estimation.robust import Influence, influence, robust_interval
 from rumor_server.ingestion.report_shapes import ShapeCounts
-from rumor_server.ingestion.weight_law import weight_law
-from rumor_server.oracles.tally import Tally
 from rumor_server.storage.store import Store
 from rumor_shared.epsilon import MICRO
 from rumor_shared.errors import UnknownMetric
@@ -33,8 +35,6 @@ from rumor_shared.metric import Metric
 DEFAULT_ALPHA = 0.05
 # One false alarm in a trillion: what the laws here are computed from is not known more exactly.
 LEAST_ALPHA = 1e-12
-# What one fake in a hundred reports could do is told unless another share is asked for.
-DEFAULT_FAKE_SHARE = 0.01
 
 # What a spreadsheet reads as a formula, by its first character (OWASP, "CSV Injection").
 _FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
@@ -74,32 +74,6 @@ class Row(BaseModel):
     epsilon: float = Field(description="of one report")
     mechanism: str
     revision: int
-
-
-class CheckResult(BaseModel):
-    """One law that honest reports obey."""
-
-    model_config = ConfigDict(frozen=True)
-
-    name: str
-    p_value: float = Field(description="of looking at least as odd as this, for an honest crowd")
-    suspicious: bool
-
-
-class Authenticity(BaseModel):
-    """Whether a revision's reports look like perturbed answers, and what fakes could have done."""
-
-    model_config = ConfigDict(frozen=True)
-
-    revision: int
-    looked_at: int = Field(description="reports whose weight was looked at")
-    light: int = Field(description="of these, how many set fewer bits than honest ones do")
-    heavy: int = Field(description="of these, how many set more bits than honest ones do")
-    expected_odd: float = Field(description="how many light and heavy ones an honest crowd has")
-    checks: list[CheckResult]
-    fake_share: float = Field(description="if this share of the reports were fakes,")
-    shift_up: float = Field(description="they could raise any one frequency by so much")
-    shift_down: float = Field(description="or lower it by so much")
 
 
 class EstimatesPage(BaseModel):
@@ -213,7 +187,9 @@ def release(
         unexplained=estimates.unexplained,
         unexplained_std_error=estimates.unexplained_std_error,
         authenticity=[
-            _authenticity(m, tally, shapes(m, *span), days, fake_share)
+            tell_authenticity(
+                m, tally, shapes(m, *span), most_reports(m, days, tally.n), fake_share
+            )
             for m, tally in counted
             if tally.n and not withheld
         ],
@@ -275,28 +251,6 @@ def _days(bounds: tuple[date, date] | None, first: date | None, last: date | Non
     if bounds is None or first is None or last is None:
         return 0
     return max((min(last, bounds[1]) - max(first, bounds[0])).days + 1, 0)
-
-
-def _authenticity(
-    metric: Metric, tally: Tally, shapes: ShapeCounts, days: int, fake_share: float
-) -> Authenticity:
-    law = weight_law(metric.mechanism)
-    shift = fake_shift(metric.mechanism, fake_share)
-    repeats = most_reports(metric, days, tally.n)
-    return Authenticity(
-        revision=metric.revision,
-        looked_at=shapes.reports,
-        light=shapes.light,
-        heavy=shapes.heavy,
-        expected_odd=0.0 if law is None else shapes.reports * (law.light_rate + law.heavy_rate),
-        checks=[
-            CheckResult(name=one.name, p_value=one.p_value, suspicious=one.suspicious)
-            for one in check_crowd(metric.mechanism, tally, shapes, repeats)
-        ],
-        fake_share=shift.share,
-        shift_up=shift.up,
-        shift_down=shift.down,
-    )
 
 
 def _values(metric: Metric, candidates: Sequence[str] | None) -> tuple[str, ...]:

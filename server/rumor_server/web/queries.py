@@ -13,9 +13,9 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from rumor_server.errors import BadRequest, StoreUnavailable
+from rumor_server.estimation.authenticity_told import DEFAULT_FAKE_SHARE
 from rumor_server.estimation.release import (
     DEFAULT_ALPHA,
-    DEFAULT_FAKE_SHARE,
     LEAST_ALPHA,
     EstimatesPage,
     Shapes,
