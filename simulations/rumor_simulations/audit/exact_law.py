@@ -2,7 +2,7 @@
 
 A client meets chance only through the three draws of `Randomness`. `Branching` answers each draw
 with every outcome in turn and multiplies the exact probabilities, so the law is what the code does.
-(The client's own tests hold a copy of this: they may not import simulations.)
+(The client's own tests enumerate by it too.)
 """
 
 from __future__ import annotations

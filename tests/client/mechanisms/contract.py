@@ -17,7 +17,7 @@ from math import sqrt
 from typing import Any
 
 import pytest
-from tests.client.mechanisms.exact_law import Law, largest_ratio, report_law
+from tests.client.mechanisms.exact_law import largest_ratio, report_law
 
 from rumor_client.randomness import Randomness
 from rumor_shared.epsilon import micro_epsilon
@@ -25,6 +25,7 @@ from rumor_shared.errors import MalformedPayload
 from rumor_shared.mechanism import mechanism_module
 from rumor_shared.metric import Metric
 from rumor_shared.registry import registry_of
+from rumor_simulations.audit.exact_law import Law
 
 # Two-sided z whose false-alarm rate is 1e-9, so that a thousand bit indices together stay at 1e-6.
 Z_ONE_IN_A_BILLION = 6.11

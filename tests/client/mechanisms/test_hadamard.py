@@ -6,10 +6,11 @@ from fractions import Fraction
 
 import pytest
 from tests.client.mechanisms.contract import MechanismContract, check_law, letters, metric_with
-from tests.client.mechanisms.exact_law import Law, report_law
+from tests.client.mechanisms.exact_law import report_law
 
 from rumor_shared.errors import MalformedPayload
 from rumor_shared.metric import Metric
+from rumor_simulations.audit.exact_law import Law
 
 
 class TestHadamard(MechanismContract):

@@ -17,7 +17,7 @@ from tests.client.mechanisms.contract import (
     metric_with,
     seeded,
 )
-from tests.client.mechanisms.exact_law import Law, law_of, response_law
+from tests.client.mechanisms.exact_law import law_of, response_law
 
 from rumor_client.mechanisms import rappor
 from rumor_client.randomness import permanent_randomness
@@ -27,6 +27,7 @@ from rumor_shared.hashing import hash_bytes
 from rumor_shared.mechanisms.rappor import Rappor
 from rumor_shared.metric import Metric
 from rumor_shared.probability import as_fraction
+from rumor_simulations.audit.exact_law import Law
 
 RUNS = 20_000
 ASYMMETRIC = {"f": 0.25, "p": 0.35, "q": 0.75}
