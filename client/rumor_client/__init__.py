@@ -11,6 +11,8 @@ Importing this costs next to nothing: each name is loaded when it is first used.
 
 from __future__ import annotations
 
+from rumor_client.loading import loading as _loading
+
 # Type checkers take this name as true; importing `typing` would cost ten times this package.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,11 +92,13 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    import importlib
-
     for module, names in _HOMES.items():
         if name in names:
-            found: object = getattr(importlib.import_module(f"rumor_client.{module}"), name)
+            with _loading:
+                import importlib
+
+                home = importlib.import_module(f"rumor_client.{module}")
+            found: object = getattr(home, name)
             globals()[name] = found
             return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

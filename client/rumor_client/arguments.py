@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rumor_client.errors import ConfigurationError
 from rumor_client.folders import state_path
+from rumor_client.loading import loading
 from rumor_client.state import State
 from rumor_shared.registry import Registry, load_registry, parse_registry
 
@@ -30,7 +31,8 @@ def state_from(
     """Return the state itself, or the one in a file: at `given`, else at the app's own place."""
     if given is not None and not isinstance(given, str | os.PathLike):
         return given
-    from rumor_client.sqlite_state import SqliteState  # a simulation in memory needs no SQLite
+    with loading:  # a simulation in memory needs no SQLite
+        from rumor_client.sqlite_state import SqliteState
 
     return SqliteState(state_path(app, endpoint) if given is None else given)
 
@@ -45,6 +47,7 @@ def check_key(key: str | None) -> str | None:
 
 def send(request: Request) -> Response:
     """Send a request with `rumor_client.network`. Raises NoAnswer."""
-    from rumor_client.network import send  # http and TLS are the slowest imports of all
+    with loading:  # http and TLS are the slowest imports of all
+        from rumor_client.network import send
 
     return send(request)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from time import monotonic, sleep
 
 from rumor_client.clock import utc_now
+from rumor_client.loading import loading
 from rumor_client.randomness import system_randomness
 
 # Type checkers take this name as true; what a client is made of is loaded by who makes one.
@@ -74,13 +75,15 @@ class Client:
         randomness: Callable[[], Randomness] = system_randomness,
     ) -> None:
         # Exact arithmetic and the state file take ten times as long to load as this class.
-        from rumor_client.arguments import check_key, registry_from, send, state_from
-        from rumor_client.consent import Consent
-        from rumor_client.ledger import AppCaps, app_cap
-        from rumor_client.outbox import Bounds
-        from rumor_client.recording import Recorder
+        with loading:
+            from rumor_client.arguments import check_key, registry_from, send, state_from
+            from rumor_client.consent import Consent
+            from rumor_client.ledger import AppCaps, app_cap
+            from rumor_client.outbox import Bounds
+            from rumor_client.recording import Recorder
 
-        self.registry = registry_from(registry)
+        with loading:  # a registry loads the mechanisms that it names
+            self.registry = registry_from(registry)
         self._caps = AppCaps(app_cap("daily_cap", daily_cap), app_cap("lifetime_cap", lifetime_cap))
         self._state = state_from(state, app, endpoint)
         self._clock = clock
@@ -105,13 +108,15 @@ class Client:
         self._uploader: Uploader | None = None
         self._worker: Worker | None = None
         if endpoint is not None:
-            from rumor_client.transport import check_endpoint
+            with loading:
+                from rumor_client.transport import check_endpoint
 
             self._uploader = self._make_uploader(
                 check_endpoint(endpoint), check_key(key), transport or send
             )
             if background:
-                from rumor_client.worker import Worker  # threads only where they are wanted
+                with loading:
+                    from rumor_client.worker import Worker  # threads only where they are wanted
 
                 self._worker = Worker(self._uploader, upload_interval)
 
@@ -121,8 +126,9 @@ class Client:
         key: str | None,
         transport: Transport,
     ) -> Uploader:
-        from rumor_client.exchange import Exchange  # a client without an endpoint has no use for it
-        from rumor_client.upload import Uploader
+        with loading:  # a client without an endpoint has no use for them
+            from rumor_client.exchange import Exchange
+            from rumor_client.upload import Uploader
 
         # Bound to the consent and not to the client, which a thread must not keep alive.
         return Uploader(
@@ -155,7 +161,8 @@ class Client:
         collector's `Retry-After` is kept in any case.
         Nothing that the network, the collector or the state does is raised.
         """
-        from rumor_client.delivery import FlushResult, UploadStatus
+        with loading:
+            from rumor_client.delivery import FlushResult, UploadStatus
 
         if self._uploader is None:
             return FlushResult(UploadStatus.OFF, detail="there is no endpoint")
@@ -179,7 +186,8 @@ class Client:
 
     def status(self) -> Status:
         """Return what holds, what is spent and what waits. Raises StateBusy, StateUnavailable."""
-        from rumor_client.status import status_of  # only who looks needs it
+        with loading:
+            from rumor_client.status import status_of  # only who looks needs it
 
         stopped = self._uploader.stopped if self._uploader else None
         return status_of(
@@ -204,7 +212,8 @@ class Client:
 
         Raises StateBusy and StateUnavailable.
         """
-        from rumor_client.view import seen  # only who looks needs it
+        with loading:
+            from rumor_client.view import seen  # only who looks needs it
 
         with self._state.transaction() as transaction:
             waiting = transaction.waiting(None, 0, transaction.size().reports)
@@ -219,7 +228,8 @@ class Client:
         does not keep this from being sent. Raises StateBusy and StateUnavailable, after which
         nothing is sent either.
         """
-        from rumor_client.forgetting import forget  # once in a device's life
+        with loading:
+            from rumor_client.forgetting import forget  # once in a device's life
 
         exchange = self._uploader.exchange if self._uploader else None
         deadline = monotonic() + timeout

@@ -22,13 +22,14 @@ from rumor_server.access.key_limits import KeyLimits
 from rumor_server.access.security_headers import SecurityHeaders
 from rumor_server.clock import system_day
 from rumor_server.dashboard.routes import dashboard_router
+from rumor_server.errors import Overloaded
 from rumor_server.ingestion.device_route import DeviceRoute
 from rumor_server.ingestion.gate import Gate
 from rumor_server.ingestion.ingest import Ingest
 from rumor_server.ingestion.receipts import Receipts
 from rumor_server.ingestion.report_shapes import ReportShapes, read_shapes
 from rumor_server.ingestion.retraction_route import Retract
-from rumor_server.ingestion.writer import Writer
+from rumor_server.ingestion.writer import RETRY_SECONDS, Writer
 from rumor_server.operating.counters import Counters
 from rumor_server.operating.day_closing import close_old_days, compact_deltas
 from rumor_server.operating.housekeeping import Housekeeping
@@ -40,6 +41,7 @@ from rumor_server.storage.store import Store
 from rumor_server.web.docs_page import docs_page
 from rumor_server.web.error_answers import answer_errors
 from rumor_server.web.openapi import add_ingest
+from rumor_server.web.problem import problem_of
 from rumor_server.web.queries import analyst_routes, operator_routes
 from rumor_shared.mechanism import mechanism_module
 from rumor_shared.registry import Registry
@@ -60,8 +62,15 @@ class Collector(FastAPI):
     door: ASGIApp
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer what the door lets in."""
-        await self.door(scope, receive, send)
+        """Answer what the door lets in; what the server's stop cuts off is told to come again."""
+        try:
+            await self.door(scope, receive, send)
+        except asyncio.CancelledError:
+            if scope["type"] != "http":
+                raise
+            # Where an answer had begun, it stays as it is.
+            with suppress(RuntimeError):
+                await problem_of(Overloaded(RETRY_SECONDS))(scope, receive, send)
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer devices at once and hand everything else to FastAPI."""

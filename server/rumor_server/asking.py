@@ -13,6 +13,8 @@ from urllib.request import Request, urlopen
 from rumor_shared.errors import RumorError
 from rumor_shared.trouble import explain
 
+_KEY_WANTED = frozenset({401, 403})
+_KEY_HINT = " (an analyst key goes into --key, RUMOR_KEY or key=)"
 # The collector decodes 10^5 candidates within a minute.
 _TIMEOUT = 120.0
 
@@ -54,7 +56,8 @@ def _ask(url: str, path: str, holds: str, body: bytes | None, key: str | None) -
         with urlopen(request, timeout=_TIMEOUT) as answer:  # noqa: S310 - the same
             page: object = json.load(answer)
     except HTTPError as error:
-        raise QueryFailed(f"the collector answers {error.code}: {_detail(error)}") from None
+        hint = _KEY_HINT if error.code in _KEY_WANTED else ""
+        raise QueryFailed(f"the collector answers {error.code}: {_detail(error)}{hint}") from None
     except URLError as error:
         why = explain(error.reason) if isinstance(error.reason, OSError) else error.reason
         raise QueryFailed(f"no collector answers at {url}: {why}") from None

@@ -171,6 +171,10 @@ def load_settings(
         variable = PREFIX + name.upper()
         if variable in environment:
             given[name] = _parse(variable, environment[variable], kind, about)
+    named = PREFIX + "DATABASE", PREFIX + "DATABASE_URL"
+    if named[0] in environment and named[1] not in environment:
+        # The environment's file is meant, not an address from the file of settings.
+        given["database_url"] = ""
     if options.get("database") is not None:
         # A file that is named in a call is meant, whatever address stands in the environment.
         given["database_url"] = ""

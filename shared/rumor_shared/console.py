@@ -93,6 +93,8 @@ def _print_completion(shells: list[str]) -> int:
 def _run(entry: EntryPoint, argv: list[str]) -> int:
     try:
         command: Command = entry.load()
+        # A command may need a module of its extra for one of its options alone.
+        return command(argv) or 0
     except ModuleNotFoundError as error:
         if not entry.extras or _is_ours(error.name):
             raise
@@ -103,7 +105,6 @@ def _run(entry: EntryPoint, argv: list[str]) -> int:
             file=sys.stderr,
         )
         return EXIT_MISSING_EXTRA
-    return command(argv) or 0
 
 
 def _is_ours(module: str | None) -> bool:

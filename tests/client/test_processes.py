@@ -337,3 +337,51 @@ client.close()
             folder.chmod(0o755)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("WARNING") == 1
+
+
+LOADED = """
+[registry]
+daily_epsilon = 2.0
+[metrics.theme]
+revision = 1
+mechanism = "krr"
+epsilon = 1.0
+daily_epsilon = 1.0
+values = ["light", "dark"]
+owner = "test@example.org"
+purpose = "to test"
+expires = 2999-12-31
+"""
+
+
+def test_a_fork_waits_while_another_thread_loads_the_client(tmp_path: Path) -> None:
+    """Python locks a module while it loads: a child of that moment makes a client all the same."""
+    program = """
+import os, sys, threading, time
+import rumor_client
+registry, folder = sys.argv[1:]
+
+def make(name):
+    with rumor_client.Client(registry, state=f"{folder}/{name}") as client:
+        return client.status().waiting
+
+first = threading.Thread(target=make, args=("first",))
+first.start()
+time.sleep(0.002)
+child = os.fork()
+if not child:
+    make("child")
+    os._exit(7)
+first.join()
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    registry = tmp_path / "metrics.toml"
+    registry.write_text(LOADED)
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(registry), str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout == "7\n", done.stderr

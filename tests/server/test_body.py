@@ -160,6 +160,18 @@ def test_cuts_a_body_whose_rest_is_slow() -> None:
     assert caught.value.status == 408
 
 
+def test_answers_at_once_who_asks_before_sending_too_much() -> None:
+    """`Expect: 100-continue` is not answered with a wait for a body that will be thrown away."""
+
+    async def receive() -> Message:
+        raise AssertionError("nothing of the body may be asked for")
+
+    headers = {"content-length": "999999999", "expect": "100-continue"}
+    with pytest.raises(BadRequest) as caught:
+        asyncio.run(read_body(receive, headers, 60))
+    assert caught.value.status == 413
+
+
 def test_waits_for_a_late_body() -> None:
     """A body that takes several rounds of the event loop, and several waits, arrives whole."""
 

@@ -168,3 +168,24 @@ def test_keeps_a_budget_over_kill_and_restart(tmp_path: Path) -> None:
         assert serving.stop() == 0
     finally:
         serving.kill()
+
+
+def test_tells_what_its_stop_cuts_off_to_come_again(tmp_path: Path) -> None:
+    """A body that never ends is answered 503 with advice when the drain is over, and no stack is
+    logged.
+    """
+    serving = Serving(tmp_path, REGISTRY, settings={"drain_seconds": 1})
+    serving.start()
+    head = b"POST /v1/reports HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+    with socket.create_connection(("127.0.0.1", serving.port), timeout=30) as open_:
+        open_.sendall(head + b"Content-Length: 100\r\n\r\nhalf")
+        # Answered by the same process, so that it has seen the half body by then.
+        assert serving.request("GET", "/healthz").status == 200
+        assert serving.stop() == 0
+        answer = b"".join(iter(lambda: open_.recv(65536), b"")).lower()
+    assert answer.startswith(b"http/1.1 503 ")
+    assert b"retry-after: " in answer
+    assert b"application/problem+json" in answer
+    log = serving.log.read_text("utf-8")
+    assert "Traceback" not in log
+    assert "CancelledError" not in log

@@ -1,7 +1,7 @@
 """`POST /v1/retractions`: a report is taken back once, by who knows all of it."""
 
 import os
-from datetime import timedelta
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -224,3 +224,13 @@ def test_reads_past_a_torn_line(running: Collector, tmp_path: Path) -> None:
     assert len(list(Receipts(folder).read())) == 1
     retract(running, batch(report()))
     assert len(list(Receipts(folder).read())) == 2
+
+
+def test_leaves_what_is_no_receipt_alone(tmp_path: Path) -> None:
+    """A stranger's file in the folder of receipts is neither read nor deleted."""
+    notes = tmp_path / "notes.jsonl"
+    notes.write_text("remember the milk")
+    receipts = Receipts(tmp_path)
+    assert list(receipts.read()) == []
+    receipts.forget(date(2999, 1, 1))
+    assert notes.exists()

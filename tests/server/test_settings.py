@@ -127,3 +127,14 @@ def test_a_file_that_is_named_wins_over_an_address_in_the_environment() -> None:
     other = load_settings({"database": "postgresql://here/rumor"}, address)
     assert other.database_url == "postgresql://here/rumor"
     assert load_settings({"database": None}, address).database_url == address["RUMOR_DATABASE_URL"]
+
+
+def test_a_file_in_the_environment_wins_over_an_address_in_the_settings_file(
+    tmp_path: Path,
+) -> None:
+    """The environment goes before the file of settings, also between two settings of one thing."""
+    file = tmp_path / "settings.toml"
+    file.write_text('database_url = "postgresql://elsewhere/rumor"')
+    here = load_settings({}, {"RUMOR_DATABASE": "here.sqlite3"}, file)
+    assert (str(here.database), here.database_url) == ("here.sqlite3", "")
+    assert load_settings({}, {}, file).database_url == "postgresql://elsewhere/rumor"

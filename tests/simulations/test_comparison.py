@@ -134,3 +134,5 @@ def test_intervals_that_miss_too_often_are_a_fault() -> None:
     planted = comparison(*(row(str(i), 0.0, 0.01 * z / 0.8) for i, z in enumerate(zs)))
     (fault,) = find_faults({"theme": 1000}, [planted])
     assert "intervals hold the truth" in fault
+    wide = comparison(*(row(str(i), 0.0, 0.0) for i in range(1000)))
+    assert find_faults({"theme": 1000}, [wide]) == ()

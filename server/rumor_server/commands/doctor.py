@@ -30,7 +30,7 @@ def doctor(
 ) -> None:
     """Check database, disk, clock, retention, keys, registry and workers; 1 if one is wrong.
 
-    Where the simulations are installed, the client is audited in short: it takes some seconds.
+    The installed client is audited in short: it takes some seconds.
     """
     try:
         settings = load_settings({"registry": registry, "database": database}, file=settings_file)

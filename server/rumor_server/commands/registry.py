@@ -26,7 +26,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=T
 def check(
     file: Annotated[Path, typer.Argument(help="The registry file.")], as_json: AsJson = False
 ) -> None:
-    """Print each metric with its real epsilon, or everything that is wrong with the file."""
+    """Print each metric with its real epsilon, or what is wrong: the first fault of each metric."""
     try:
         registry = load_registry(file)
     except (RegistryError, OSError) as error:
@@ -85,7 +85,7 @@ def mechanisms(as_json: AsJson = False) -> None:
     listed = []
     for found in pkgutil.iter_modules(rumor_shared.mechanisms.__path__):
         module = importlib.import_module(f"rumor_shared.mechanisms.{found.name}")
-        about = (module.__doc__ or "").splitlines()[0]
+        about = " ".join((module.__doc__ or "").split("\n\n")[0].split())
         listed.append({"names": list(module.NAMES), "about": about})
     if as_json:
         print_json({"mechanisms": listed})

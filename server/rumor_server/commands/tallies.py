@@ -48,7 +48,12 @@ def export(
         with open_exchange(_settings(database, settings_file), reads_only=True) as exchange:
             tallies, last = export_tallies(exchange, metric or (), *days)
         if not tallies:
-            raise fail("tallies", "no report of a closed day is wanted; nothing was written")
+            wanted = (
+                "no report of a closed day is here: no day is closed yet"
+                if last is None
+                else "no report of a closed day is among these"
+            )
+            raise fail("tallies", f"{wanted}; nothing was written")
         write_tallies(file, tallies)
     except (RumorError, OSError) as error:
         raise fail("tallies", error) from None

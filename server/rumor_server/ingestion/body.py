@@ -63,6 +63,9 @@ async def read_body(
     inflater = zlib.decompressobj(_GZIP) if is_gzip(headers) else None
     length = headers.get("content-length", "")
     if length.isdecimal() and (len(length) > 18 or int(length) > limit):
+        if headers.get("expect", "").lower() == "100-continue":
+            # It asks before it sends anything, so there is nothing to throw away.
+            raise _too_large(limit)
         async with _within(seconds):
             await _discard(receive, 0)
         raise _too_large(limit)

@@ -60,5 +60,5 @@ class DeviceRoute(ABC):
 
 
 # What a body's reading depends on.
-_READ = frozenset({b"content-type", b"content-encoding", b"content-length"})
+_READ = frozenset({b"content-type", b"content-encoding", b"content-length", b"expect"})
 _JSON = JSON.encode()

@@ -12,7 +12,7 @@ import fcntl
 import os
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -20,6 +20,7 @@ import msgspec
 
 from rumor_server.errors import StoreError, StoreUnavailable
 from rumor_server.ingestion.retraction import Receipt
+from rumor_shared.days import parse_day
 
 # No backup older than this may be restored: the receipts that it lacks are deleted by then.
 KEEP_DAYS = 90
@@ -114,7 +115,12 @@ class Receipts:
         return self._folder / f"{day.isoformat()}{_SUFFIX}"
 
     def _days(self) -> list[date]:
-        return sorted(date.fromisoformat(path.stem) for path in self._folder.glob(f"*{_SUFFIX}"))
+        found = []
+        for path in self._folder.glob(f"*{_SUFFIX}"):
+            # Whatever else an operator keeps here is none of ours.
+            with suppress(ValueError):
+                found.append(parse_day(path.stem))
+        return sorted(found)
 
 
 _ENCODER = msgspec.json.Encoder()

@@ -1,0 +1,20 @@
+"""A fork waits while a part of the client is loaded on another thread.
+
+Python locks a module while it is imported, and a child would find that lock held by a thread that
+it does not have: the first client it makes would wait for ever.
+"""
+
+from __future__ import annotations
+
+import os
+from _thread import RLock
+
+# The builtin, because `threading` takes longer to load than this package.
+loading = RLock()
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=loading.acquire,
+        after_in_parent=loading.release,
+        after_in_child=loading.release,
+    )
