@@ -82,7 +82,7 @@ class Client:
             from rumor_client.outbox import Bounds
             from rumor_client.recording import Recorder
 
-        with loading:  # a registry loads the mechanisms that it names
+            # A registry loads the mechanisms that it names.
             self.registry = registry_from(registry)
         self._caps = AppCaps(app_cap("daily_cap", daily_cap), app_cap("lifetime_cap", lifetime_cap))
         self._state = state_from(state, app, endpoint)

@@ -163,22 +163,22 @@ def load_settings(
     Raises SettingsError with the name of the first one that is wrong; OSError for a missing file.
     """
     known = table()
-    given: dict[str, Any] = {} if file is None else _read(file)
-    for name in given:
+    of_file = {} if file is None else _read(file)
+    for name in of_file:
         if name not in known:
             raise SettingsError(name, "is not a setting", "remove it from the file")
-    for name, (kind, about) in known.items():
-        variable = PREFIX + name.upper()
-        if variable in environment:
-            given[name] = _parse(variable, environment[variable], kind, about)
-    named = PREFIX + "DATABASE", PREFIX + "DATABASE_URL"
-    if named[0] in environment and named[1] not in environment:
-        # The environment's file is meant, not an address from the file of settings.
-        given["database_url"] = ""
-    if options.get("database") is not None:
-        # A file that is named in a call is meant, whatever address stands in the environment.
-        given["database_url"] = ""
-    given |= {name: value for name, value in options.items() if value is not None}
+    of_environment = {
+        name: _parse(PREFIX + name.upper(), environment[PREFIX + name.upper()], kind, about)
+        for name, (kind, about) in known.items()
+        if PREFIX + name.upper() in environment
+    }
+    of_call = {name: value for name, value in options.items() if value is not None}
+    given: dict[str, Any] = {}
+    for source in (of_file, of_environment, of_call):
+        if "database" in source:
+            # Who names a file means it, whatever address a source of less weight gave.
+            given["database_url"] = ""
+        given |= source
     if str(given.get("database", "")).startswith(_POSTGRES):
         given["database_url"] = given.pop("database")
     return Settings(**{name: _check(name, value, *known[name]) for name, value in given.items()})

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rumor_server.estimation.count_law import CountLaw, Counts
 from rumor_server.estimation.estimates import Estimates
@@ -73,8 +74,12 @@ def group_bits(
     return _estimate(groups, law, sums, alpha)
 
 
-def _sums(metric: Metric, counts: Counts, groups: Groups) -> tuple[list[int], Counts]:
-    sums = []
+def group_members(metric: Metric, groups: Groups) -> Mapping[str, NDArray[np.int64]]:
+    """Return the indices of each group's values.
+
+    Raises GroupError for an empty group, a value that is unknown or listed twice in one group.
+    """
+    members = {}
     for name, values in groups.items():
         if not values:
             raise GroupError(name, "is empty; list the values to sum")
@@ -82,8 +87,14 @@ def _sums(metric: Metric, counts: Counts, groups: Groups) -> tuple[list[int], Co
             raise GroupError(name, "lists a value twice; list it once")
         if any(value not in metric.indices for value in values):
             raise GroupError(name, f"lists a value that metric {metric.name!r} has not; remove it")
-        sums.append(int(counts[[metric.indices[value] for value in values]].sum()))
-    return [len(values) for values in groups.values()], np.array(sums, dtype=np.int64)
+        members[name] = np.array([metric.indices[value] for value in values], dtype=np.int64)
+    return members
+
+
+def _sums(metric: Metric, counts: Counts, groups: Groups) -> tuple[list[int], Counts]:
+    members = group_members(metric, groups)
+    sums = [int(counts[rows].sum()) for rows in members.values()]
+    return [len(rows) for rows in members.values()], np.array(sums, dtype=np.int64)
 
 
 def _law(

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor_server.estimation.estimates import Estimates
-from rumor_server.estimation.grouping import Groups
+from rumor_server.estimation.grouping import Groups, group_members
 from rumor_server.estimation.pure import estimate_pure
 from rumor_server.oracles.integer_tally import integer_tally
 from rumor_server.oracles.projective_transform import orthogonal_sums
-from rumor_server.oracles.support_groups import group_members, group_outputs
+from rumor_server.oracles.support_groups import group_outputs
 from rumor_server.oracles.tally import Tally
 from rumor_shared.mechanisms.pgr import Pgr
 from rumor_shared.metric import Metric

@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor_server.estimation.estimates import Estimates
-from rumor_server.estimation.grouping import Groups
+from rumor_server.estimation.grouping import Groups, group_members
 from rumor_server.estimation.normal_estimates import estimate_normal
 from rumor_server.estimation.pure import estimate_pure
 from rumor_server.estimation.significance import check_alpha
 from rumor_server.oracles.bit_tally import bit_tally
 from rumor_server.oracles.integer_tally import integer_tally
-from rumor_server.oracles.support_groups import group_members
 from rumor_server.oracles.tally import Tally
 from rumor_shared.mechanisms.subset import Subset
 from rumor_shared.metric import Metric

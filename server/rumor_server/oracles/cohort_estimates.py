@@ -15,13 +15,12 @@ from scipy.special import betainc
 from rumor_server.decoding import DecodedSketch, decode_sketch
 from rumor_server.decoding.decoded_estimates import decoded_estimates
 from rumor_server.estimation.estimates import Estimates, Floats
-from rumor_server.estimation.grouping import Groups
+from rumor_server.estimation.grouping import Groups, group_members
 from rumor_server.estimation.normal_estimates import estimate_normal
 from rumor_server.estimation.significance import check_alpha
 from rumor_server.oracles.candidate_hashing import Candidates, hash_candidates, positions, salts
 from rumor_server.oracles.cohort_regression import CohortTally, Regression, regress
 from rumor_server.oracles.hash_table import MAX_ENTRIES, hash_table
-from rumor_server.oracles.support_groups import group_members
 from rumor_shared.metric import Metric
 
 # The covariance of this many values takes 32 MiB, and a second to work out.

@@ -7,34 +7,14 @@ variance is not the sum of theirs: support of one value goes with that of anothe
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rumor_server.estimation.estimates import Estimates
-from rumor_server.estimation.grouping import GroupError, Groups
 from rumor_server.estimation.normal_estimates import estimate_normal
 from rumor_server.estimation.significance import check_alpha
-from rumor_shared.metric import Metric
-
-
-def group_members(metric: Metric, groups: Groups) -> Mapping[str, NDArray[np.int64]]:
-    """Return the indices of each group's values.
-
-    Raises GroupError for an empty group, a value that is unknown or listed twice in one group.
-    """
-    members = {}
-    for name, values in groups.items():
-        if not values:
-            raise GroupError(name, "is empty; list the values to sum")
-        if len(set(values)) != len(values):
-            raise GroupError(name, "lists a value twice; list it once")
-        if any(value not in metric.indices for value in values):
-            raise GroupError(name, f"lists a value that metric {metric.name!r} has not; remove it")
-        members[name] = np.array([metric.indices[value] for value in values], dtype=np.int64)
-    return members
 
 
 def group_outputs(
