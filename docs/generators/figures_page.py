@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from docs.generators.explained import NOTICE, table
 
-from rumor_server.operating.prometheus import FAMILIES
+from rumor_server.http.prometheus import FAMILIES
 
 
 def page() -> str:

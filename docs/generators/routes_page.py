@@ -13,9 +13,9 @@ from docs.generators.explained import NOTICE, check_explained, table
 from starlette.routing import BaseRoute
 
 from rumor_server.app import Collector, create_app
+from rumor_server.http.problem import Problem
 from rumor_server.settings import Settings
-from rumor_server.storage.sqlite_store import SqliteStore
-from rumor_server.web.problem import Problem
+from rumor_server.storage.sqlite.store import SqliteStore
 from rumor_shared.registry import parse_registry
 
 # Routes for a browser, which the OpenAPI document leaves out.

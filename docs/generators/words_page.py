@@ -12,8 +12,8 @@ from rumor_client import report
 from rumor_client.consent import Choice
 from rumor_client.delivery import UploadStatus
 from rumor_client.result import Cap, RecordStatus
-from rumor_server.access.keys import Scope
-from rumor_server.estimation.release import Status
+from rumor_server.operations.keyring import Scope
+from rumor_server.queries.service import Status
 from rumor_shared.wire import Reason, Retraction, Verdict
 
 

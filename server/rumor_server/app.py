@@ -16,33 +16,33 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import HTMLResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from rumor_server.access.addresses import AddressLimit, parse_proxies
-from rumor_server.access.door import Access, Keyring, open_scopes
-from rumor_server.access.key_limits import KeyLimits
-from rumor_server.access.security_headers import SecurityHeaders
 from rumor_server.clock import system_day
-from rumor_server.dashboard.routes import dashboard_router
 from rumor_server.errors import Overloaded
-from rumor_server.ingestion.device_route import DeviceRoute
-from rumor_server.ingestion.gate import Gate
-from rumor_server.ingestion.ingest import Ingest
-from rumor_server.ingestion.receipts import Receipts
-from rumor_server.ingestion.report_shapes import ReportShapes, read_shapes
-from rumor_server.ingestion.retraction_route import Retract
-from rumor_server.ingestion.writer import RETRY_SECONDS, Writer
-from rumor_server.operating.counters import Counters
-from rumor_server.operating.day_closing import close_old_days, compact_deltas
-from rumor_server.operating.housekeeping import Housekeeping
-from rumor_server.operating.prometheus import PrometheusPage
+from rumor_server.http.authentication import Access, Keyring, open_scopes
+from rumor_server.http.counters import Counters
+from rumor_server.http.dashboard.routes import dashboard_router
+from rumor_server.http.device_route import DeviceRoute
+from rumor_server.http.docs_page import docs_page
+from rumor_server.http.error_responses import answer_errors
+from rumor_server.http.gate import Gate
+from rumor_server.http.ip_rate_limit import AddressLimit, parse_proxies
+from rumor_server.http.openapi import add_ingest
+from rumor_server.http.problem import problem_of
+from rumor_server.http.prometheus import PrometheusPage
+from rumor_server.http.quota import KeyLimits
+from rumor_server.http.routes.estimates import analyst_routes, operator_routes
+from rumor_server.http.routes.reports import Ingest
+from rumor_server.http.routes.retractions import Retract
+from rumor_server.http.security_headers import SecurityHeaders
+from rumor_server.operations.day_closing import close_old_days, compact_deltas
+from rumor_server.operations.periodic_tasks import Housekeeping
 from rumor_server.settings import Settings
-from rumor_server.storage.control import Control
+from rumor_server.statistics.authenticity.report_weights import ReportShapes, read_shapes
+from rumor_server.storage.operator_tables import Control
+from rumor_server.storage.receipts import Receipts
 from rumor_server.storage.registry_in_force import adopt
 from rumor_server.storage.store import Store
-from rumor_server.web.docs_page import docs_page
-from rumor_server.web.error_answers import answer_errors
-from rumor_server.web.openapi import add_ingest
-from rumor_server.web.problem import problem_of
-from rumor_server.web.queries import analyst_routes, operator_routes
+from rumor_server.storage.writer import RETRY_SECONDS, Writer
 from rumor_shared.mechanism import mechanism_module
 from rumor_shared.registry import Registry
 from rumor_shared.version import __version__

@@ -2,7 +2,7 @@
 
 A mechanism is one module of the same name in three rooms. The one in `rumor_shared.mechanisms` is a
 frozen dataclass of integers made from a metric's table; the one in `rumor_client.mechanisms`
-perturbs a value with it; the one in `rumor_server.mechanisms` turns payloads into tallies and
+perturbs a value with it; the one in `rumor_server.statistics.mechanisms` turns payloads into tallies and
 tallies into estimates.
 """
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor_server.oracles.candidate_hashing import mix, salts
+from rumor_server.statistics.cohorts.candidate_hashing import mix, salts
 from rumor_shared.hashing import hash_bytes
 from rumor_shared.metric import Metric
 

@@ -6,7 +6,7 @@ from docs.generators.__main__ import FOLDER, PAGES
 from docs.generators.explained import Unexplained, check_explained
 from tests.docs.blocks import HOUSE
 
-from rumor_server.operating.prometheus import FAMILIES
+from rumor_server.http.prometheus import FAMILIES
 from rumor_server.settings import table
 from rumor_shared.mechanism import mechanism_module
 

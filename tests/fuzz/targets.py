@@ -22,12 +22,12 @@ from starlette.requests import Request
 from starlette.types import Message
 
 from rumor_server.errors import BadRequest
+from rumor_server.http.body import read_body
+from rumor_server.http.candidates import read_candidates
 from rumor_server.ingestion.batch import Batch, RetractionBatch, decode_batch, decode_retractions
-from rumor_server.ingestion.body import read_body
-from rumor_server.rappor.files import RapporFileError, RapporParams, read_counts, read_params
-from rumor_server.rappor.map import read_map
-from rumor_server.storage.tally_file import FORMAT, TallyFileError, read_tallies
-from rumor_server.web.candidates import read_candidates
+from rumor_server.rappor_import.files import RapporFileError, RapporParams, read_counts, read_params
+from rumor_server.rappor_import.map import read_map
+from rumor_server.storage.tally_transfer.tally_file import FORMAT, TallyFileError, read_tallies
 from rumor_shared.errors import RegistryError
 from rumor_shared.registry import parse_registry
 from rumor_shared.wire import JSON, MAX_BATCH_BYTES, MSGPACK

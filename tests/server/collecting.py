@@ -14,7 +14,7 @@ from fastapi.testclient import TestClient
 
 from rumor_server.app import create_app
 from rumor_server.settings import Settings
-from rumor_server.storage.sqlite_store import SqliteStore
+from rumor_server.storage.sqlite.store import SqliteStore
 from rumor_shared.registry import Registry, parse_registry
 
 TODAY = date(2026, 11, 30)

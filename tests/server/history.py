@@ -20,9 +20,9 @@ from tests.server.store_contract import together
 
 from rumor_server.errors import StoreError
 from rumor_server.ingestion.batch import Batch, RetractionBatch
-from rumor_server.ingestion.receipts import Receipts
 from rumor_server.ingestion.retraction import Retractions, screen_retractions
 from rumor_server.ingestion.screening import Charges, screen_batch
+from rumor_server.storage.receipts import Receipts
 from rumor_server.storage.store import Result, ScreenedBatch, Store
 from rumor_shared.wire import Retraction, Verdict
 

@@ -14,14 +14,15 @@ import psycopg
 from tests.server.store_contract import postgres_remember, sqlite_remember
 
 from rumor_server.clock import utc_now
-from rumor_server.ingestion.receipts import Receipts
 from rumor_server.settings import Settings
-from rumor_server.storage import postgres_store, sqlite_store
-from rumor_server.storage.postgres_backup import back_up_postgres, restore_postgres
-from rumor_server.storage.postgres_connection import connect
-from rumor_server.storage.postgres_store import PostgresStore
-from rumor_server.storage.sqlite_backup import back_up, restore
-from rumor_server.storage.sqlite_store import SqliteStore
+from rumor_server.storage.postgres import store as postgres_store
+from rumor_server.storage.postgres.backup import back_up_postgres, restore_postgres
+from rumor_server.storage.postgres.connection import connect
+from rumor_server.storage.postgres.store import PostgresStore
+from rumor_server.storage.receipts import Receipts
+from rumor_server.storage.sqlite import store as sqlite_store
+from rumor_server.storage.sqlite.backup import back_up, restore
+from rumor_server.storage.sqlite.store import SqliteStore
 from rumor_server.storage.store import Store
 
 

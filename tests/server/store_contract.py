@@ -20,7 +20,7 @@ from rumor_server.errors import ChangedMeaning
 from rumor_server.ingestion.batch import RetractionBatch, decode_batch
 from rumor_server.ingestion.retraction import Retractions, screen_retractions
 from rumor_server.ingestion.screening import Charges, screen_batch
-from rumor_server.storage.postgres_connection import connect
+from rumor_server.storage.postgres.connection import connect
 from rumor_server.storage.store import ScreenedBatch, Store
 from rumor_shared.wire import JSON, Reason, Retraction, Verdict
 

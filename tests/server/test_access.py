@@ -11,14 +11,14 @@ from typing import Any, cast
 import pytest
 from tests.server.collecting import JSON, TODAY, Collector, batch, collector, compact, report
 
-from rumor_server.access.addresses import AddressLimit, caller, parse_proxies
-from rumor_server.access.door import open_scopes, wanted_scope
-from rumor_server.access.keys import Scope, create_key, list_keys, revoke_key
-from rumor_server.access.security_headers import HEADERS, VERDICT_HEADERS
 from rumor_server.app import Collector as App
 from rumor_server.errors import SettingsError, StoreUnavailable, TooManyRequests
+from rumor_server.http.authentication import open_scopes, wanted_scope
+from rumor_server.http.ip_rate_limit import AddressLimit, caller, parse_proxies
+from rumor_server.http.security_headers import HEADERS, VERDICT_HEADERS
+from rumor_server.operations.keyring import Scope, create_key, list_keys, revoke_key
 from rumor_server.settings import Settings
-from rumor_server.storage.control import Control
+from rumor_server.storage.operator_tables import Control
 
 KEYED: dict[str, Any] = {
     "ingest_access": "key",
@@ -150,7 +150,7 @@ def test_fails_closed_without_its_keys(
     def unreadable(_: Control) -> None:
         raise StoreUnavailable("x")
 
-    monkeypatch.setattr("rumor_server.access.door.list_keys", unreadable)
+    monkeypatch.setattr("rumor_server.http.authentication.list_keys", unreadable)
     answer = post(closed, bearer(key))
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
 

@@ -12,8 +12,8 @@ from tests.docs.blocks import HOUSE
 from tests.server.collecting import REGISTRY, batch, compact, report
 from tests.system.serving import Serving
 
-from rumor_server import analyst
-from rumor_server.estimation.release import Row
+from rumor_server.queries.service import Row
+from rumor_server.reader import dataframe as analyst
 
 LASTING = REGISTRY.replace("2026-12-31", "2999-12-31")
 TODAY = datetime.now(UTC).date()

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from tests.server.collecting import TODAY, batch, collector, days_ago, registry, report
 
-from rumor_server.estimation import estimate_metric
-from rumor_server.estimation.authenticity import SUSPICIOUS, check_crowd, fake_shift
-from rumor_server.ingestion.report_shapes import ShapeCounts
-from rumor_server.ingestion.weight_law import weight_law
-from rumor_server.oracles.tally import Tally
+from rumor_server.statistics.authenticity.checks import SUSPICIOUS, check_crowd, fake_shift
+from rumor_server.statistics.authenticity.report_weights import ShapeCounts
+from rumor_server.statistics.authenticity.weight_law import weight_law
+from rumor_server.statistics.estimation import estimate_metric
+from rumor_server.statistics.tally import Tally
 from rumor_shared.metric import Metric
 
 HEAD = 'revision = 1\nowner = "o"\npurpose = "p"\nexpires = 2999-12-31\ndaily_epsilon = 100\n'

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 from tests.server.collecting import REGISTRY, TODAY, batch, collector, days_ago, registry, report
 
-from rumor_server.access.keys import Scope, create_key, list_keys, revoke_key
-from rumor_server.commands import backup as backup_command
-from rumor_server.commands import restore as restore_command
+from rumor_server.cli import backup as backup_command
+from rumor_server.cli import restore as restore_command
 from rumor_server.errors import StoreError
-from rumor_server.ingestion.receipts import Receipts
+from rumor_server.operations.keyring import Scope, create_key, list_keys, revoke_key
 from rumor_server.settings import Settings
-from rumor_server.storage import sqlite_file
-from rumor_server.storage.control import Control
-from rumor_server.storage.sqlite_backup import back_up, read_backup, restore
-from rumor_server.storage.sqlite_store import SqliteStore
+from rumor_server.storage.operator_tables import Control
+from rumor_server.storage.receipts import Receipts
+from rumor_server.storage.sqlite import file as sqlite_file
+from rumor_server.storage.sqlite.backup import back_up, read_backup, restore
+from rumor_server.storage.sqlite.store import SqliteStore
 
 NOW = datetime.fromisoformat("2026-11-30T12:00:00+00:00")
 

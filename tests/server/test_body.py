@@ -10,7 +10,7 @@ import pytest
 from starlette.types import Message, Receive
 
 from rumor_server.errors import BadRequest
-from rumor_server.ingestion.body import Disconnected, media_type, read_body
+from rumor_server.http.body import Disconnected, media_type, read_body
 
 LIMIT = 1 << 20
 

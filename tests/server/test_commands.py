@@ -6,8 +6,8 @@ import pytest
 from tests.server.collecting import REGISTRY
 from tests.server.collecting import registry as parse
 
-from rumor_server.commands import registry, serve
-from rumor_server.storage.sqlite_store import SqliteStore
+from rumor_server.cli import registry, serve
+from rumor_server.storage.sqlite.store import SqliteStore
 
 LASTING = REGISTRY.replace("2026-12-31", "2999-12-31").replace("2026-11-28", "2999-12-31")
 

@@ -10,8 +10,12 @@ from pathlib import Path
 import pytest
 from tests.server.collecting import TODAY, batch, compact, registry, report
 
-from rumor_server.access.key_limits import KeyLimits
-from rumor_server.access.keys import (
+from rumor_server.errors import TooManyRequests, UnknownSchema
+from rumor_server.http.quota import KeyLimits
+from rumor_server.ingestion.batch import decode_batch
+from rumor_server.ingestion.screening import Charges, screen_batch
+from rumor_server.operations.database_figures import read_figures
+from rumor_server.operations.keyring import (
     Key,
     Scope,
     create_key,
@@ -20,14 +24,14 @@ from rumor_server.access.keys import (
     note_use,
     revoke_key,
 )
-from rumor_server.errors import TooManyRequests, UnknownSchema
-from rumor_server.ingestion.batch import decode_batch
-from rumor_server.ingestion.report_shapes import ReportShapes, ShapeCounts, read_shapes
-from rumor_server.ingestion.screening import Charges, screen_batch
-from rumor_server.operating.database_figures import read_figures
 from rumor_server.settings import Settings
-from rumor_server.storage.control import Control
+from rumor_server.statistics.authenticity.report_weights import (
+    ReportShapes,
+    ShapeCounts,
+    read_shapes,
+)
 from rumor_server.storage.open_store import open_store
+from rumor_server.storage.operator_tables import Control
 from rumor_server.storage.registry_in_force import adopt, in_force
 from rumor_shared.wire import JSON
 
@@ -37,7 +41,7 @@ def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
     """The settings of a new database of each kind, with the store's schema in it."""
     if request.param == "sqlite":
         return Settings(database=tmp_path / "rumor.sqlite3")
-    from rumor_server.storage.postgres_connection import upgrade
+    from rumor_server.storage.postgres.connection import upgrade
 
     url = request.getfixturevalue("postgres").make()
     upgrade(url)

@@ -10,9 +10,9 @@ import pytest
 from tests.server.collecting import TODAY, Collector, batch, days_ago, report
 
 from rumor_server.errors import Overloaded, StoreUnavailable
-from rumor_server.ingestion.receipts import Receipts
-from rumor_server.ingestion.writer import Writer
-from rumor_server.operating.day_closing import HOLD_SECONDS, Hold, close_old_days, compact_deltas
+from rumor_server.operations.day_closing import HOLD_SECONDS, Hold, close_old_days, compact_deltas
+from rumor_server.storage.receipts import Receipts
+from rumor_server.storage.writer import Writer
 
 
 class Clock:

@@ -5,7 +5,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from rumor_server.commands import db
+from rumor_server.cli import db
 from rumor_server.settings import load_settings
 from rumor_server.storage.migrations import check_version, steps
 from rumor_server.storage.open_store import open_store

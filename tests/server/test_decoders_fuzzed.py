@@ -18,8 +18,8 @@ from tests.server.collecting import REGISTRY, batch, compact, report
 from tests.system.serving import Serving
 
 from rumor_server.errors import BadRequest
+from rumor_server.http.body import read_body
 from rumor_server.ingestion.batch import Batch, decode_batch, decode_retractions
-from rumor_server.ingestion.body import read_body
 from rumor_shared.wire import JSON, MAX_BATCH_BYTES, MSGPACK
 
 LASTING = REGISTRY.replace("2026-12-31", "2999-12-31")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rumor_server.access.door import open_scopes
-from rumor_server.access.keys import Scope
+from rumor_server.http.authentication import open_scopes
+from rumor_server.operations.keyring import Scope
 from rumor_server.settings import PREFIX, load_settings, table
 
 DEPLOY = Path(__file__).parents[2] / "deploy"

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from rumor_server.ingestion.batch import Report
-from rumor_server.ingestion.digest import DayHash, IdHash, new_key
+from rumor_server.ingestion.keyed_hashes import DayHash, IdHash, new_key
 from rumor_shared.wire import length_prefixed
 
 KEY = bytes(range(32))

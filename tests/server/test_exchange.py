@@ -30,14 +30,19 @@ from tests.server.exchanging import (
 from tests.server.store_contract import taken_back, together
 
 from rumor_server.errors import StoreError, StoreUnavailable, UnknownSchema
-from rumor_server.oracles.tally import Tally
 from rumor_server.settings import Settings
-from rumor_server.storage.exchange import MergeRefused, export_tallies, merge_tallies, source
-from rumor_server.storage.open_exchange import open_exchange
+from rumor_server.statistics.tally import Tally
 from rumor_server.storage.open_store import open_store
-from rumor_server.storage.postgres_connection import Lock, connect
-from rumor_server.storage.tally_file import DayTally, write_tallies
+from rumor_server.storage.postgres.connection import Lock, connect
 from rumor_server.storage.tally_rows import TallyRow
+from rumor_server.storage.tally_transfer.open_transfer import open_exchange
+from rumor_server.storage.tally_transfer.tally_file import DayTally, write_tallies
+from rumor_server.storage.tally_transfer.transfer import (
+    MergeRefused,
+    export_tallies,
+    merge_tallies,
+    source,
+)
 from rumor_simulations.postgres_server import Server
 
 

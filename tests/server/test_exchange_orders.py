@@ -30,9 +30,9 @@ from tests.server.exchanging import (
 from tests.server.store_contract import postgres_remember
 
 from rumor_server.settings import Settings
-from rumor_server.storage.exchange import MergeRefused
 from rumor_server.storage.open_store import open_store
-from rumor_server.storage.tally_file import read_tallies, write_tallies
+from rumor_server.storage.tally_transfer.tally_file import read_tallies, write_tallies
+from rumor_server.storage.tally_transfer.transfer import MergeRefused
 from rumor_simulations.postgres_server import Server
 
 Kind = str

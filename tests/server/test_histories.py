@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from tests.server.history import STEPS, History, Step
 from tests.server.history_databases import Database, File, Tables
 
-from rumor_server.storage import postgres_store, sqlite_store
-from rumor_server.storage.postgres_connection import upgrade
-from rumor_server.storage.postgres_store import PostgresStore
-from rumor_server.storage.sqlite_store import SqliteStore
+from rumor_server.storage.postgres import store as postgres_store
+from rumor_server.storage.postgres.connection import upgrade
+from rumor_server.storage.postgres.store import PostgresStore
+from rumor_server.storage.sqlite import store as sqlite_store
+from rumor_server.storage.sqlite.store import SqliteStore
 from rumor_simulations.postgres_server import Server, binaries
 
 HISTORIES = int(os.environ.get("RUMOR_HISTORIES", "32"))

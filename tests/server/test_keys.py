@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 from tests.server.collecting import TODAY
 
-from rumor_server.access.keys import (
+from rumor_server.cli import keys as keys_command
+from rumor_server.errors import KeyProblem, StoreUnavailable, UnknownSchema
+from rumor_server.operations.keyring import (
     Key,
     Scope,
     create_key,
@@ -20,11 +22,9 @@ from rumor_server.access.keys import (
     note_use,
     revoke_key,
 )
-from rumor_server.commands import keys as keys_command
-from rumor_server.errors import KeyProblem, StoreUnavailable, UnknownSchema
 from rumor_server.settings import Settings
-from rumor_server.storage.control import Control
-from rumor_server.storage.sqlite_store import SqliteStore
+from rumor_server.storage.operator_tables import Control
+from rumor_server.storage.sqlite.store import SqliteStore
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_compares_in_constant_time(control: Control, monkeypatch: pytest.MonkeyP
         compared.append((len(one), len(other)))
         return one == other
 
-    monkeypatch.setattr("rumor_server.access.keys.hmac.compare_digest", compare)
+    monkeypatch.setattr("rumor_server.operations.keyring.hmac.compare_digest", compare)
     given = create_key(control, "app", Scope.INGEST, TODAY)
     assert find_key({}, given) is None
     assert find_key(known(control), given) is not None

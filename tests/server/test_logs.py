@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from rumor_server.operating.logs import FIELDS, JsonFormatter, TextFormatter
+from rumor_server.operations.logs import FIELDS, JsonFormatter, TextFormatter
 
 SECRET = "SECRET123"
 

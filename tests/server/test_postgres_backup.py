@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 from tests.server.collecting import TODAY, batch, compact, registry, report
 
-from rumor_server.commands import backup as backup_command
-from rumor_server.commands import restore as restore_command
+from rumor_server.cli import backup as backup_command
+from rumor_server.cli import restore as restore_command
 from rumor_server.errors import StoreError
 from rumor_server.ingestion.batch import decode_batch
 from rumor_server.ingestion.screening import Charges, screen_batch
 from rumor_server.settings import Settings
-from rumor_server.storage import postgres_connection
-from rumor_server.storage.postgres_backup import back_up_postgres, restore_postgres
-from rumor_server.storage.postgres_connection import STEPS, connect, upgrade, version
-from rumor_server.storage.postgres_store import PostgresStore
+from rumor_server.storage.postgres import connection as postgres_connection
+from rumor_server.storage.postgres.backup import back_up_postgres, restore_postgres
+from rumor_server.storage.postgres.connection import STEPS, connect, upgrade, version
+from rumor_server.storage.postgres.store import PostgresStore
 from rumor_server.storage.store import Store
 from rumor_shared.wire import JSON
 from rumor_simulations.postgres_server import Server, binaries

@@ -21,8 +21,8 @@ from tests.server.store_contract import (
 )
 
 from rumor_server.errors import StoreError, StoreUnavailable, UnknownSchema
-from rumor_server.storage.postgres_connection import STEPS, connect, upgrade, version
-from rumor_server.storage.postgres_store import PostgresStore
+from rumor_server.storage.postgres.connection import STEPS, connect, upgrade, version
+from rumor_server.storage.postgres.store import PostgresStore
 from rumor_shared.wire import Verdict
 from rumor_simulations.postgres_server import Server
 
@@ -102,7 +102,7 @@ def test_upgrades_all_or_nothing(postgres: Server, monkeypatch: pytest.MonkeyPat
     made = postgres.make()
     with monkeypatch.context() as patch:
         broken = (*STEPS, "CREATE TABLE more (x int); SELECT 1 / 0;")
-        patch.setattr("rumor_server.storage.postgres_connection.STEPS", broken)
+        patch.setattr("rumor_server.storage.postgres.connection.STEPS", broken)
         with pytest.raises(StoreError, match="can't be upgraded"):
             upgrade(made)
     with connect(made, 1) as connection:

@@ -15,7 +15,7 @@ from rumor_server.errors import (
     StoreError,
     StoreUnavailable,
 )
-from rumor_server.web.problem import problem_of
+from rumor_server.http.problem import problem_of
 
 SECRET = "SECRET123"
 ESTIMATES = "/v1/metrics/theme/estimates"
@@ -195,8 +195,8 @@ def test_hides_a_fault_of_its_own(
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError(SECRET)
 
-    monkeypatch.setattr("rumor_server.web.queries.release", fail)
-    monkeypatch.setattr("rumor_server.ingestion.ingest.screen_batch", fail)
+    monkeypatch.setattr("rumor_server.http.routes.estimates.release", fail)
+    monkeypatch.setattr("rumor_server.http.routes.reports.screen_batch", fail)
     check(running.client.get(ESTIMATES), 500)
     body = {"sdk": "x", "day": "2026-11-30", "pseudonym": "A" * 22 + "==", "reports": []}
     check(running.client.post("/v1/reports", content=json.dumps(body), headers=JSON), 500)

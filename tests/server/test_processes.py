@@ -16,7 +16,7 @@ from tests.server.collecting import report
 from tests.server.fleet import COUNTED, LASTING, PATIENCE_SECONDS, Load, fleet, read, sent, today
 from tests.system.serving import Serving
 
-from rumor_server.storage.postgres_connection import upgrade
+from rumor_server.storage.postgres.connection import upgrade
 from rumor_simulations.postgres_server import Server
 
 # `rumor serve` on a machine whose clock is so many days ahead.
@@ -26,7 +26,7 @@ from datetime import timedelta
 from rumor_server import clock
 right = clock.system_day
 clock.system_day = lambda: right() + timedelta(days={days})
-from rumor_server.commands import serve
+from rumor_server.cli import serve
 sys.exit(serve.main(sys.argv[2:]))
 """
 

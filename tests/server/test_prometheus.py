@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from tests.server.collecting import TODAY, Collector, batch, collector, days_ago, report
 
-from rumor_server.operating.counters import LATENCY_BOUNDS, Counters
-from rumor_server.operating.prometheus import FAMILIES, exposition
+from rumor_server.http.counters import LATENCY_BOUNDS, Counters
+from rumor_server.http.prometheus import FAMILIES, exposition
 
 LINE = re.compile(r'([a-z_]+)(?:\{((?:[a-z]+="(?:[^"\\]|\\.)*",?)+)\})? (-?[0-9.e+-]+)')
 

@@ -22,8 +22,8 @@ from tests.server.collecting import (
 )
 
 from rumor_server.errors import BadRequest
-from rumor_server.estimation.release import release
-from rumor_server.web.queries import _prefers_csv
+from rumor_server.http.routes.estimates import _prefers_csv
+from rumor_server.queries.service import release
 from rumor_shared.errors import RegistryError
 
 NULLS = ["estimate", "frequency", "std_error", "low", "high", "simultaneous_low"]

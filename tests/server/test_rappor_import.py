@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rumor_server.commands.import_ import main
-from rumor_server.rappor.analysis import COLUMNS, ImportedEstimates, import_rappor
-from rumor_server.rappor.files import RapporFileError, read_counts, read_params
-from rumor_server.rappor.map import read_map
+from rumor_server.cli.import_ import main
+from rumor_server.rappor_import.analysis import COLUMNS, ImportedEstimates, import_rappor
+from rumor_server.rappor_import.files import RapporFileError, read_counts, read_params
+from rumor_server.rappor_import.map import read_map
 from rumor_shared.rappor_md5 import RapporClient
 
 DATA = Path(__file__).parents[1] / "data" / "rappor"

@@ -14,9 +14,9 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from rumor_server.mechanisms import rappor
-from rumor_server.oracles.tally import Tally
-from rumor_server.rappor.md5_hashing import md5_bits, md5_positions
+from rumor_server.statistics.cohorts.md5_hashing import md5_bits, md5_positions
+from rumor_server.statistics.mechanisms import rappor
+from rumor_server.statistics.tally import Tally
 from rumor_shared.bits import encode_bits
 from rumor_shared.errors import MalformedPayload, RegistryError
 from rumor_shared.mechanisms.rappor import Rappor

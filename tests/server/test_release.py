@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from tests.server.collecting import batch, collector, days_ago, registry, report
 
-from rumor_server.estimation.release import Row, as_csv, defused, most_reports, release
-from rumor_server.storage.sqlite_store import SqliteStore
+from rumor_server.queries.service import Row, as_csv, defused, most_reports, release
+from rumor_server.storage.sqlite.store import SqliteStore
 
 MEMOISED = """
 [metrics.m]

@@ -20,7 +20,7 @@ from tests.server.collecting import (
     report,
 )
 
-from rumor_server.ingestion.receipts import KEEP_DAYS, Receipts
+from rumor_server.storage.receipts import KEEP_DAYS, Receipts
 
 
 def retractions(document: dict[str, Any]) -> dict[str, Any]:

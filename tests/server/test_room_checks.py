@@ -2,8 +2,8 @@
 
 from importlib.metadata import EntryPoint
 
-from rumor_server.operating.doctor import Finding, Level
-from rumor_server.operating.room_checks import GROUP, check_rooms
+from rumor_server.operations.doctor import Finding, Level
+from rumor_server.operations.room_checks import GROUP, check_rooms
 
 
 def entry(name: str, function: str) -> EntryPoint:

@@ -16,11 +16,11 @@ import pytest
 from tests.server.collecting import REGISTRY, batch, compact, report
 from tests.system.serving import Serving
 
-from rumor_server.access.keys import Scope, create_key
 from rumor_server.clock import system_day
+from rumor_server.operations.keyring import Scope, create_key
 from rumor_server.settings import Settings
-from rumor_server.storage.control import Control
-from rumor_server.storage.sqlite_store import SqliteStore
+from rumor_server.storage.operator_tables import Control
+from rumor_server.storage.sqlite.store import SqliteStore
 
 LASTING = REGISTRY.replace("2026-12-31", "2999-12-31")
 SLOW = 200
@@ -159,7 +159,7 @@ def test_runs_algebra_on_one_thread() -> None:
     """Before numpy is imported, each library of linear algebra is told to use one thread."""
     script = """
 import os, sys
-from rumor_server.commands import serve
+from rumor_server.cli import serve
 assert "numpy" not in sys.modules
 serve.main(["--registry", "no-such-file.toml"])
 assert "numpy" in sys.modules
@@ -254,8 +254,8 @@ def test_an_address_of_nobody_is_told_in_a_line(
 
 FAILING_START = """
 import sys
-from rumor_server.commands import serve
-from rumor_server.ingestion.writer import Writer
+from rumor_server.cli import serve
+from rumor_server.storage.writer import Writer
 
 def fail(writer):
     raise OSError

@@ -22,9 +22,9 @@ from tests.server.store_contract import (
 
 from rumor_server.errors import DiskAlmostFull, StoreError, StoreUnavailable, UnknownSchema
 from rumor_server.ingestion.admission import Addition, Spent
-from rumor_server.ingestion.digest import HASH_BYTES
-from rumor_server.storage import sqlite_rows
-from rumor_server.storage.sqlite_file import (
+from rumor_server.ingestion.keyed_hashes import HASH_BYTES
+from rumor_server.storage.sqlite import rows as sqlite_rows
+from rumor_server.storage.sqlite.file import (
     APPLICATION_ID,
     check_made,
     check_place,
@@ -33,8 +33,8 @@ from rumor_server.storage.sqlite_file import (
     upgrade,
     version,
 )
-from rumor_server.storage.sqlite_rows import add_spend, prepare
-from rumor_server.storage.sqlite_store import SqliteStore
+from rumor_server.storage.sqlite.rows import add_spend, prepare
+from rumor_server.storage.sqlite.store import SqliteStore
 from rumor_shared.wire import Verdict
 
 

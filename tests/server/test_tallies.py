@@ -16,13 +16,13 @@ from tests.server.collecting import REGISTRY, TODAY, batch, compact, registry, r
 from tests.server.exchanging import DAYS, EXCHANGED, collect, counted, themes
 from tests.system.serving import RUMOR, Serving
 
-from rumor_server.commands.tallies import main
+from rumor_server.cli.tallies import main
 from rumor_server.ingestion.batch import decode_batch
 from rumor_server.ingestion.screening import Charges, screen_batch
 from rumor_server.settings import Settings
 from rumor_server.storage.open_store import open_store
-from rumor_server.storage.postgres_connection import upgrade
-from rumor_server.storage.tally_file import read_tallies
+from rumor_server.storage.postgres.connection import upgrade
+from rumor_server.storage.tally_transfer.tally_file import read_tallies
 from rumor_shared.wire import JSON
 from rumor_simulations.postgres_server import Server
 

@@ -14,9 +14,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.server.exchanging import DAYS, collect, exported, themes
 
-from rumor_server.oracles.tally import Tally
 from rumor_server.settings import Settings
-from rumor_server.storage.tally_file import DayTally, TallyFileError, read_tallies, write_tallies
+from rumor_server.statistics.tally import Tally
+from rumor_server.storage.tally_transfer.tally_file import (
+    DayTally,
+    TallyFileError,
+    read_tallies,
+    write_tallies,
+)
 
 ENTRY = DayTally(
     "theme",

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from tests.server.collecting import REGISTRY, batch, collector, report
 
-from rumor_server.storage import sqlite_file
-from rumor_server.storage.sqlite_file import open_reader
+from rumor_server.storage.sqlite import file as sqlite_file
+from rumor_server.storage.sqlite.file import open_reader
 
 LIMIT = 256 * 1024
 # A thousand pages, and what a commit may add before SQLite looks.

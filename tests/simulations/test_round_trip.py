@@ -14,8 +14,8 @@ import pytest
 
 import rumor_shared.mechanisms
 from rumor_client.randomness import Randomness, permanent_randomness
-from rumor_server.estimation import Estimates, estimate_metric
-from rumor_server.oracles.tally import Tally
+from rumor_server.statistics.estimation import Estimates, estimate_metric
+from rumor_server.statistics.tally import Tally
 from rumor_shared.mechanism import mechanism_module
 from rumor_shared.metric import Metric
 from rumor_shared.registry import registry_of

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from datetime import date
 
 from rumor_server.ingestion.admission import HashedBatch
-from rumor_server.ingestion.digest import DayHash, IdHash
+from rumor_server.ingestion.keyed_hashes import DayHash, IdHash
 from rumor_server.ingestion.retraction import HashedRetractions, Retractions
 from rumor_server.storage.store import ScreenedBatch
 

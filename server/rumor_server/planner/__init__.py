@@ -8,8 +8,8 @@ needs) and `settling` (writing the choice into a registry).
 from rumor_server.planner.accuracy import Accuracy
 from rumor_server.planner.inverse import Target, devices_needed, epsilon_needed
 from rumor_server.planner.options import Option, Refusal, memoised_option, plan_options
+from rumor_server.planner.plan_fields import settle_registry
 from rumor_server.planner.recommendation import Plan, PlanError, plan
-from rumor_server.planner.settling import settle_registry
 
 __all__ = [
     "Accuracy",

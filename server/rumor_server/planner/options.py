@@ -12,8 +12,8 @@ from math import ceil
 from typing import Any
 
 import rumor_shared.mechanisms
-from rumor_server.estimation.support import support
 from rumor_server.planner.accuracy import Accuracy
+from rumor_server.statistics.estimation.support import support
 from rumor_shared.errors import RegistryError
 from rumor_shared.fields import Fields
 from rumor_shared.mechanism import (

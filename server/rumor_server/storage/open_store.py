@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rumor_server.errors import StoreError
 from rumor_server.settings import Settings
-from rumor_server.storage.sqlite_store import SqliteStore
+from rumor_server.storage.sqlite.store import SqliteStore
 from rumor_server.storage.store import Store
 
 
@@ -13,7 +13,7 @@ def open_store(settings: Settings) -> Store:
     if not settings.database_url:
         return SqliteStore(settings.database, busy_seconds=settings.busy_seconds)
     require_postgres()
-    from rumor_server.storage.postgres_store import PostgresStore
+    from rumor_server.storage.postgres.store import PostgresStore
 
     return PostgresStore(settings.database_url, busy_seconds=settings.busy_seconds)
 

@@ -8,7 +8,7 @@ reports: it answers 503, and the devices' retries reach a process that knows wha
 from __future__ import annotations
 
 from rumor_server.errors import StoreUnavailable
-from rumor_server.storage.control import Control
+from rumor_server.storage.operator_tables import Control
 
 
 class Overtaken(StoreUnavailable):

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from rumor_server.ingestion.batch import Report
 from rumor_server.ingestion.retraction import Receipt, Retractions, Withdrawal
-from rumor_server.oracles.tally import Tally
+from rumor_server.statistics.tally import Tally
 from rumor_shared.metric import Metric
 from rumor_shared.registry import Registry
 from rumor_shared.wire import Reason, Verdict

@@ -9,7 +9,7 @@ from datetime import date
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor_server.oracles.tally import Tally
+from rumor_server.statistics.tally import Tally
 
 # Half a page of SQLite's: a report touches one or two pages of a tally, whatever the domain.
 CHUNK_CELLS = 256

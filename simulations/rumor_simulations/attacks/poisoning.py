@@ -22,8 +22,8 @@ from typing import cast
 import numpy as np
 
 from rumor_client.randomness import Randomness
-from rumor_server.estimation import estimate_metric, norm_sub
-from rumor_server.oracles.tally import Tally
+from rumor_server.statistics.estimation import estimate_metric, norm_sub
+from rumor_server.statistics.tally import Tally
 from rumor_shared.bits import encode_bits
 from rumor_shared.mechanism import Mechanism, mechanism_module
 from rumor_shared.mechanisms.binary import Binary

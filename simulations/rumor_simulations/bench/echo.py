@@ -7,7 +7,7 @@ import sys
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
-from rumor_server.ingestion.slow_sockets import cutting_protocol
+from rumor_server.http.slow_sockets import cutting_protocol
 from rumor_server.settings import Settings
 
 

@@ -8,7 +8,7 @@ from datetime import date
 
 import numpy as np
 
-from rumor_server.estimation import estimate_metric
+from rumor_server.statistics.estimation import estimate_metric
 from rumor_shared.registry import registry_of
 from rumor_simulations.bench.memory import peak_mebibytes
 from rumor_simulations.bench.row import seconds

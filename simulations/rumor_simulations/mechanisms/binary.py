@@ -7,7 +7,7 @@ from typing import cast
 
 import numpy as np
 
-from rumor_server.oracles.tally import Tally
+from rumor_server.statistics.tally import Tally
 from rumor_shared.mechanisms.binary import Binary
 from rumor_shared.metric import Metric
 from rumor_shared.probability import ONE

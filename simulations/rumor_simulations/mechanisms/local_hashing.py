@@ -10,7 +10,7 @@ from typing import cast
 
 import numpy as np
 
-from rumor_server.oracles.tally import Tally
+from rumor_server.statistics.tally import Tally
 from rumor_shared.mechanisms.local_hashing import LocalHashing
 from rumor_shared.metric import Metric
 from rumor_simulations.cohort_hashes import CohortHashes

@@ -11,7 +11,7 @@ from typing import cast
 
 import numpy as np
 
-from rumor_server.oracles.tally import Tally
+from rumor_server.statistics.tally import Tally
 from rumor_shared.mechanisms.pgr import Pgr, canonical_vector
 from rumor_shared.metric import Metric
 from rumor_simulations.crowd import Counts, Crowd, Floats, Octets

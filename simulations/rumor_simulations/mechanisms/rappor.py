@@ -13,7 +13,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor_server.oracles.tally import Tally
+from rumor_server.statistics.tally import Tally
 from rumor_shared.mechanisms.rappor import MIX, Rappor
 from rumor_shared.metric import Metric
 from rumor_simulations.cohort_hashes import CohortHashes

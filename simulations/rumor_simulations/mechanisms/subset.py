@@ -17,7 +17,7 @@ from typing import cast
 
 import numpy as np
 
-from rumor_server.oracles.tally import Tally
+from rumor_server.statistics.tally import Tally
 from rumor_shared.mechanisms.subset import Subset
 from rumor_shared.metric import Metric
 from rumor_simulations.crowd import Counts, Crowd, Floats, Octets

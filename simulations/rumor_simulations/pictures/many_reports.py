@@ -9,8 +9,8 @@ import numpy as np
 
 from rumor_client.mechanisms import krr
 from rumor_client.testing import seeded
-from rumor_server.estimation import Estimates, estimate_metric
-from rumor_server.oracles.tally import Tally, tally_of
+from rumor_server.statistics.estimation import Estimates, estimate_metric
+from rumor_server.statistics.tally import Tally, tally_of
 from rumor_simulations.pictures.theme import SHARES, THEME
 from rumor_simulations.plotting import COLOURS, MARKERS
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rumor_server.oracles.tally import Tally
+from rumor_server.statistics.tally import Tally
 from rumor_shared.mechanism import mechanism_module
 from rumor_shared.metric import Metric
 from rumor_simulations.attacks.device import Device

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from rumor_server.estimation import Estimates, estimate_metric
-from rumor_server.oracles.tally import Tally
+from rumor_server.statistics.estimation import Estimates, estimate_metric
+from rumor_server.statistics.tally import Tally
 from rumor_shared.metric import Metric
 from rumor_simulations.crowd import Crowd, Floats, crowd_tally
 from rumor_simulations.sweep.populations import population

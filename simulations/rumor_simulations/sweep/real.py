@@ -7,7 +7,7 @@ import random
 import numpy as np
 
 from rumor_client.randomness import Randomness
-from rumor_server.oracles.tally import Tally
+from rumor_server.statistics.tally import Tally
 from rumor_shared.mechanism import mechanism_module
 from rumor_shared.metric import Metric
 from rumor_simulations.audit.client import installed_client

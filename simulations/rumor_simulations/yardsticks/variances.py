@@ -13,8 +13,8 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor_server.estimation import estimate_metric
-from rumor_server.oracles.tally import Tally
+from rumor_server.statistics.estimation import estimate_metric
+from rumor_server.statistics.tally import Tally
 from rumor_shared.mechanisms.subset import Subset
 from rumor_shared.metric import Metric
 from rumor_simulations.crowd import Counts, Crowd, crowd_tally

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from rumor_server.access.keys import Scope, find_key, list_keys
-from rumor_server.commands import init
+from rumor_server.cli import init
+from rumor_server.cli.starter import APP, CROWD, REGISTRY, SETTINGS, starter_files
+from rumor_server.operations.keyring import Scope, find_key, list_keys
 from rumor_server.settings import Settings, load_settings
-from rumor_server.starter import APP, CROWD, REGISTRY, SETTINGS, starter_files
-from rumor_server.storage.control import Control
+from rumor_server.storage.operator_tables import Control
 from rumor_shared.epsilon import MICRO
 from rumor_shared.registry import load_registry, parse_registry
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rumor_server.commands.plan import main
+from rumor_server.cli.plan import main
 
 BASE = ["--values", "100", "--epsilon", "1", "--devices", "10000"]
 
@@ -115,7 +115,7 @@ def test_table_fits_a_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At 80 columns no cell or heading is cut or folded, and each of the columns is explained."""
-    monkeypatch.setattr("rumor_server.commands.typer_main._PIPED_WIDTH", 80)
+    monkeypatch.setattr("rumor_server.cli.typer_main._PIPED_WIDTH", 80)
     assert main(["--values", "1024", "--epsilon", "1", "--devices", "1000000"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80

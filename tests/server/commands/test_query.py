@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from rumor_server.commands import query
+from rumor_server.cli import query
 
 ROW = {
     "value": "dark",

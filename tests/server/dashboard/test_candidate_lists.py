@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from rumor_server.dashboard.candidate_lists import (
+from rumor_server.errors import BadRequest
+from rumor_server.http.candidates import MAX_CANDIDATES
+from rumor_server.queries.candidate_lists import (
     KEPT_LISTS,
     CandidateLists,
     parse_candidates,
 )
-from rumor_server.errors import BadRequest
-from rumor_server.web.candidates import MAX_CANDIDATES
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from rumor_server.dashboard.value_table import post_process
-from rumor_server.estimation import Estimates
+from rumor_server.http.dashboard.value_table import post_process
+from rumor_server.statistics.estimation import Estimates
 
 
 def estimates(frequency: list[float], unexplained: float | None) -> Estimates:

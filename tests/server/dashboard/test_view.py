@@ -7,8 +7,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from rumor_server.dashboard.view import MAX_FOLLOWED, Part, Sort, View, parse_view
 from rumor_server.errors import BadRequest
+from rumor_server.http.dashboard.view import MAX_FOLLOWED, Part, Sort, View, parse_view
 
 DAYS = st.dates(date(2000, 1, 1), date(2100, 1, 1))
 TEXTS = st.text(min_size=1, max_size=30)

@@ -6,10 +6,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from rumor_server.dashboard import formats
-from rumor_server.dashboard.linking import linking_bits
-from rumor_server.dashboard.reports_needed import POWER, reports_needed, smallest_difference
-from rumor_server.dashboard.scale import nice_scale
+from rumor_server.http.dashboard import formats
+from rumor_server.http.dashboard.linking import linking_bits
+from rumor_server.http.dashboard.reports_needed import POWER, reports_needed, smallest_difference
+from rumor_server.http.dashboard.scale import nice_scale
 from rumor_shared.mechanisms.rappor import Rappor
 from rumor_shared.probability import ONE, round_down
 

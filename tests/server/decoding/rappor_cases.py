@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tests.server.decoding.simulated_sketch import rappor_rates
 
-from rumor_server.decoding import DecodedSketch, decode_sketch
+from rumor_server.statistics.decoding import DecodedSketch, decode_sketch
 
 FOLDER = Path(__file__).parents[2] / "data" / "rappor"
 

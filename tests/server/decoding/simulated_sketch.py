@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor_server.decoding import Correction, DecodedSketch, decode_sketch
+from rumor_server.statistics.decoding import Correction, DecodedSketch, decode_sketch
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.server.decoding.simulated_sketch import deal, exponential, simulate_bits
 
-from rumor_server.decoding import SketchError, decode_sketch
+from rumor_server.statistics.decoding import SketchError, decode_sketch
 
 
 def test_planted_strings_are_found() -> None:

@@ -16,13 +16,13 @@ from tests.server.decoding.simulated_sketch import (
     simulate_bits,
 )
 
-from rumor_server.decoding import DecodedSketch, decode_sketch
-from rumor_server.decoding.candidates import Block
-from rumor_server.decoding.covariance import weigh
-from rumor_server.decoding.least_squares import solve
-from rumor_server.decoding.normal_equations import Equations
-from rumor_server.decoding.selection import absent_candidates, select, step_up
-from rumor_server.decoding.sketch import Sketch
+from rumor_server.statistics.decoding import DecodedSketch, decode_sketch
+from rumor_server.statistics.decoding.candidates import Block
+from rumor_server.statistics.decoding.covariance import weigh
+from rumor_server.statistics.decoding.least_squares import solve
+from rumor_server.statistics.decoding.normal_equations import Equations
+from rumor_server.statistics.decoding.selection import absent_candidates, select, step_up
+from rumor_server.statistics.decoding.sketch import Sketch
 
 Floats = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.server.decoding.rappor_cases import Case, read_case
 
-from rumor_server.decoding import DecodedSketch
+from rumor_server.statistics.decoding import DecodedSketch
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from tests.server.mechanisms.statistics_contract import PAIRS, metric_of
 
-from rumor_server.estimation import ComparisonError, Estimates, compare, estimate_metric
-from rumor_server.estimation.pure import estimate_pure
-from rumor_server.oracles.tally import Tally
+from rumor_server.statistics.estimation import ComparisonError, Estimates, compare, estimate_metric
+from rumor_server.statistics.estimation.pure import estimate_pure
+from rumor_server.statistics.tally import Tally
 
 P, Q = Fraction(1, 2), Fraction(1, 4)
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from tests.server.mechanisms.statistics_contract import metric_of
 
-from rumor_server.estimation import Estimates, estimate_metric, group
-from rumor_server.oracles.tally import Tally
+from rumor_server.statistics.estimation import Estimates, estimate_metric, group
+from rumor_server.statistics.tally import Tally
 
 METRIC = metric_of("krr", epsilon=1, values=["a", "b", "c"])
 TALLY = Tally(np.array([90]), np.array([[50, 30, 10]]))

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from rumor_server.estimation.count_law import count_law
-from rumor_server.estimation.exact_interval import exact_interval
+from rumor_server.statistics.intervals.count_law import count_law
+from rumor_server.statistics.intervals.exact_interval import exact_interval
 
 Floats = NDArray[np.float64]
 

@@ -7,8 +7,8 @@ import pytest
 from tests.server.mechanisms.statistics_contract import Counts, is_one, metric_of
 from tests.server.mechanisms.test_krr import answers
 
-from rumor_server.estimation import Estimates, GroupError, estimate_metric, group
-from rumor_server.oracles.tally import Tally
+from rumor_server.statistics.estimation import Estimates, GroupError, estimate_metric, group
+from rumor_server.statistics.tally import Tally
 from rumor_shared.metric import Metric
 
 VALUES = ["a", "b", "c", "d", "e"]

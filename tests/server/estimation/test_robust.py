@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.server.collecting import Collector, batch, collector, registry, report
 
-from rumor_server.estimation.robust import Influence, influence, robust_interval
+from rumor_server.statistics.estimation.robust import Influence, influence, robust_interval
 from rumor_shared.mechanism import Mechanism
 
 HEAD = 'revision = 1\nowner = "o"\npurpose = "p"\nexpires = 2999-12-31\ndaily_epsilon = 100\n'

@@ -9,8 +9,8 @@ import pytest
 from scipy.stats import norm
 from tests.server.estimation.test_exact_interval import law_of_count
 
-from rumor_server.estimation.count_law import count_law
-from rumor_server.estimation.score_interval import score_interval
+from rumor_server.statistics.intervals.count_law import count_law
+from rumor_server.statistics.intervals.score_interval import score_interval
 
 Z = float(norm.isf(0.025))
 

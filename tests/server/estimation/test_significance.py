@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from rumor_server.estimation import benjamini_hochberg, bonferroni
-from rumor_server.estimation.count_law import binomial_upper
-from rumor_server.estimation.significance import check_alpha, quantile
+from rumor_server.statistics.estimation import benjamini_hochberg, bonferroni
+from rumor_server.statistics.intervals.count_law import binomial_upper
+from rumor_server.statistics.intervals.significance import check_alpha, quantile
 
 p_values = st.lists(st.floats(0, 1), max_size=30).map(np.array)
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tests.server.mechanisms.statistics_contract import ONE, Counts
 
-from rumor_server.oracles.tally import Tally
+from rumor_server.statistics.tally import Tally
 from rumor_shared.hashing import hash_bytes
 from rumor_shared.mechanisms.rappor import Rappor
 from rumor_shared.metric import Metric

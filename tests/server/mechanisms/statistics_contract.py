@@ -22,9 +22,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rumor_server.estimation import Estimates, estimate_metric
-from rumor_server.estimation.pure import estimate_pure
-from rumor_server.oracles.tally import Tally
+from rumor_server.statistics.estimation import Estimates, estimate_metric
+from rumor_server.statistics.estimation.pure import estimate_pure
+from rumor_server.statistics.tally import Tally
 from rumor_shared.mechanism import mechanism_module
 from rumor_shared.metric import Metric
 from rumor_shared.registry import registry_of

@@ -18,8 +18,8 @@ from tests.server.mechanisms.statistics_contract import (
 )
 from tests.server.mechanisms.test_unary import random_bits
 
-from rumor_server.estimation import estimate_metric
-from rumor_server.oracles.tally import Tally
+from rumor_server.statistics.estimation import estimate_metric
+from rumor_server.statistics.tally import Tally
 from rumor_shared.mechanisms.rappor import Rappor
 
 VALUES = [f"v{i}" for i in range(9)]

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumor_server.oracles.candidate_hashing import (
+from rumor_server.statistics.cohorts.candidate_hashing import (
     CandidateError,
     hash_candidates,
     mix,
     positions,
     salts,
 )
-from rumor_server.oracles.hash_table import hash_table
+from rumor_server.statistics.cohorts.hash_table import hash_table
 from rumor_shared import hashing
 
 words = st.integers(0, 2**64 - 1)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from rumor_server.oracles.cohort_regression import CohortTally, Law, regress
-from rumor_server.oracles.coincidences import information, sums
+from rumor_server.statistics.cohorts.cohort_regression import CohortTally, Law, regress
+from rumor_server.statistics.cohorts.coincidences import information, sums
 
 Floats = NDArray[np.float64]
 Cells = NDArray[np.integer]

@@ -10,10 +10,10 @@ import pytest
 from tests.server.mechanisms.cohort_contract import CohortContract, cells_of, zipf
 from tests.server.mechanisms.statistics_contract import ONE, Counts, metric_of, tally_of
 
-from rumor_server.estimation import estimate_metric, group
-from rumor_server.oracles.cohort_regression import CohortTally, regress
-from rumor_server.oracles.hash_table import hash_table
-from rumor_server.oracles.tally import Tally
+from rumor_server.statistics.cohorts.cohort_regression import CohortTally, regress
+from rumor_server.statistics.cohorts.hash_table import hash_table
+from rumor_server.statistics.estimation import estimate_metric, group
+from rumor_server.statistics.tally import Tally
 from rumor_shared.mechanisms.local_hashing import LocalHashing
 from rumor_shared.metric import Metric
 

@@ -13,9 +13,9 @@ from tests.server.mechanisms.rappor_reports import draw, expected, filters
 from tests.server.mechanisms.statistics_contract import metric_of, tally_of
 from tests.server.mechanisms.test_unary import random_bits
 
-from rumor_server.estimation import Estimates, estimate_metric
-from rumor_server.oracles.candidate_hashing import CandidateError
-from rumor_server.oracles.tally import Tally
+from rumor_server.statistics.cohorts.candidate_hashing import CandidateError
+from rumor_server.statistics.estimation import Estimates, estimate_metric
+from rumor_server.statistics.tally import Tally
 from rumor_shared.metric import Metric
 
 

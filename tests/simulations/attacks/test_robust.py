@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rumor_server.estimation import estimate_metric
-from rumor_server.estimation.robust import influence, robust_interval
-from rumor_server.oracles.tally import Tally
+from rumor_server.statistics.estimation import estimate_metric
+from rumor_server.statistics.estimation.robust import influence, robust_interval
+from rumor_server.statistics.tally import Tally
 from rumor_shared.mechanism import mechanism_module
 from rumor_shared.metric import Metric
 from rumor_simulations.attacks.poisoning import Poison, craft

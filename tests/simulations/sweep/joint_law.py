@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from rumor_server.oracles.tally import Tally
+from rumor_server.statistics.tally import Tally
 from rumor_shared.mechanism import Mechanism, mechanism_module
 from rumor_shared.metric import Metric
 from rumor_simulations.audit.client import installed_client

@@ -17,9 +17,9 @@ from statistics import median
 
 import numpy as np
 
-from rumor_server.estimation import estimate_metric
-from rumor_server.oracles.hash_table import hash_table
-from rumor_server.oracles.tally import Tally
+from rumor_server.statistics.cohorts.hash_table import hash_table
+from rumor_server.statistics.estimation import estimate_metric
+from rumor_server.statistics.tally import Tally
 from rumor_shared.metric import Metric
 from rumor_simulations.bench.peers import UNAVAILABLE, Peer, asked, opened
 from rumor_simulations.bench.row import Row, interleaved, seconds

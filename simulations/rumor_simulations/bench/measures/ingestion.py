@@ -22,8 +22,8 @@ import msgspec
 
 from rumor_server.ingestion.batch import decode_batch
 from rumor_server.ingestion.screening import Charges, screen_batch
-from rumor_server.storage.sqlite_file import open_writer
-from rumor_server.storage.sqlite_store import SqliteStore
+from rumor_server.storage.sqlite.file import open_writer
+from rumor_server.storage.sqlite.store import SqliteStore
 from rumor_server.storage.store import Store
 from rumor_shared.registry import parse_registry
 from rumor_shared.wire import JSON, MAX_BATCH_REPORTS

@@ -37,8 +37,8 @@ def measure() -> list[Row]:
         return []
     if binaries() is None:
         return []
-    from rumor_server.storage.postgres_connection import upgrade
-    from rumor_server.storage.postgres_store import PostgresStore
+    from rumor_server.storage.postgres.connection import upgrade
+    from rumor_server.storage.postgres.store import PostgresStore
 
     with serving() as server:
         url = server.make()
@@ -71,7 +71,7 @@ def _single(url: str, folder: Path) -> Row:
 
 @contextmanager
 def _inserting(url: str, reports: int) -> Iterator[Callable[[], object]]:
-    from rumor_server.storage.postgres_connection import connect
+    from rumor_server.storage.postgres.connection import connect
 
     tables = ("ids", "spend", "deltas")
     with connect(url, 5) as connection:

@@ -1,0 +1,127 @@
+"""`rumor query`: ask a collector how common each value of a metric is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.box import SIMPLE
+from rich.table import Table
+from rich.text import Text
+
+from rumor_server.cli.typer_main import console, fail, run
+from rumor_server.reader.asking import QueryFailed, ask
+from rumor_shared.errors import RumorError
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command()
+def query(
+    metric: Annotated[str, typer.Argument(help="The metric's name.")],
+    url: Annotated[
+        str, typer.Option(envvar="RUMOR_URL", help="The collector's address.")
+    ] = "http://localhost:8000",
+    key: Annotated[
+        str | None,
+        typer.Option(envvar="RUMOR_KEY", help="An analyst key, where the collector asks for one."),
+    ] = None,
+    first: Annotated[
+        str | None, typer.Option("--from", metavar="YYYY-MM-DD", help="The first UTC day.")
+    ] = None,
+    last: Annotated[
+        str | None, typer.Option("--to", metavar="YYYY-MM-DD", help="The last UTC day.")
+    ] = None,
+    revision: Annotated[int | None, typer.Option(help="This revision alone.")] = None,
+    alpha: Annotated[
+        float | None, typer.Option(help="1 - coverage of the intervals; 0.05 if not given.")
+    ] = None,
+    candidates: Annotated[
+        Path | None, typer.Option(help="A file of texts to look for, one a line.")
+    ] = None,
+    top: Annotated[
+        int | None, typer.Option(min=1, help="Show so many of the commonest values.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the collector's JSON answer, whole.")
+    ] = False,
+) -> None:
+    """Print a metric's estimates, each with its standard error and 95% interval.
+
+    A * marks values that are present beyond chance, all values of the metric considered.
+    """
+    asked = {"from": first, "to": last, "revision": revision, "alpha": alpha}
+    try:
+        texts = None if candidates is None else read_candidates(candidates)
+        page = ask(url, metric, {k: v for k, v in asked.items() if v is not None}, texts, key)
+    except (RumorError, OSError) as error:
+        raise fail("query", error) from None
+    if as_json:
+        print(json.dumps(page, ensure_ascii=True))
+    else:
+        _show(page, top)
+
+
+def read_candidates(file: Path) -> list[str]:
+    """Return the lines of a UTF-8 file that are not empty. Raises QueryFailed, OSError."""
+    try:
+        lines = file.read_text("utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise QueryFailed("candidates: the file is not UTF-8; save it so") from None
+    return list(dict.fromkeys(line for line in lines if line))
+
+
+def _show(page: Mapping[str, Any], top: int | None) -> None:
+    out = console()
+    out.print(Text(f"{page['metric']}: {page['question']}", "bold"))
+    if page["status"] == "withheld":
+        out.print(
+            f"withheld: {page['missing']} reports are missing to the {page['min_reports']} "
+            "that this metric asks for"
+        )
+        return
+    if page["status"] == "no_data":
+        out.print("no report was counted on these days")
+        return
+    out.print(f"{page['n']:,} reports from {page['first_day']} to {page['last_day']}")
+    rows = page["rows"]
+    if not rows:
+        out.print("any text may be recorded here: say what to look for with --candidates")
+        return
+    one = rows[0]
+    out.print(f"{one['mechanism']}, epsilon {one['epsilon']:g} a report; in %")
+    shown = sorted(rows, key=lambda row: -row["frequency"])[:top]
+    out.print(_table(shown, page["alpha"]))
+    if any(row["significant"] for row in shown):
+        out.print(f"* present beyond chance at {page['alpha']:g}, all values considered")
+    if page["unexplained"] is not None:
+        out.print(f"not explained by these values: {_percent(page['unexplained'])}%")
+
+
+def _table(rows: list[dict[str, Any]], alpha: float) -> Table:
+    table = Table(box=SIMPLE)
+    table.add_column("value", overflow="fold")
+    for heading in ("share", "std. error", f"{100 * (1 - alpha):g}% interval"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    for row in rows:
+        table.add_row(
+            Text(row["value"]),
+            _percent(row["frequency"]),
+            _percent(row["std_error"]),
+            f"{_percent(row['low'])} to {_percent(row['high'])}",
+            "*" if row["significant"] else "",
+        )
+    return table
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2f}"
+
+
+def main(argv: list[str]) -> int:
+    """Run the command with the words after its name."""
+    return run(app, argv, "query")

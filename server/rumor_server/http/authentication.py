@@ -1,0 +1,239 @@
+"""Who may do what: the door in front of every route.
+
+Each path wants one scope, and an unknown path wants `analyst`, so that a new route is closed until
+someone opens it here. Keys are read anew every few seconds: a revoked one is refused by then, on
+every process. If they can't be read, whoever needs one is answered 503.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import time
+from collections.abc import Callable, Collection, Mapping
+from contextvars import ContextVar
+from datetime import date
+from ipaddress import ip_address
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from rumor_server.errors import AccessRefused, Overloaded, SettingsError
+from rumor_server.http.counters import Counters
+from rumor_server.http.ip_rate_limit import AddressLimit
+from rumor_server.http.problem import problem_of
+from rumor_server.http.quota import KeyLimits
+from rumor_server.operations.keyring import Key, find_key, list_keys, note_use
+from rumor_server.operations.keyring import Scope as KeyScope
+from rumor_server.settings import Settings
+from rumor_server.storage.operator_tables import Control
+from rumor_shared.errors import RumorError
+from rumor_shared.wire import REGISTRY_PATH, REPORTS_PATH, RETRACTIONS_PATH
+
+# What tells nothing of any report; a device and a load balancer have no key for it.
+PUBLIC = frozenset({"/healthz", "/readyz", "/version", "/docs", "/openapi.json", REGISTRY_PATH})
+DEVICE = frozenset({REPORTS_PATH, RETRACTIONS_PATH})
+METRICS = "/metrics"
+_RETRY_SECONDS = 2
+# However many unknown keys are tried, they are looked for five times a second.
+_UNKNOWN_SECONDS = 0.2
+_READS = frozenset({"GET", "HEAD", "OPTIONS"})
+
+# The key of the request that is being answered, for limits that are known only once it is read.
+current_key: ContextVar[Key | None] = ContextVar("current_key", default=None)
+
+
+def wanted_scope(path: str) -> KeyScope | None:
+    """Return the scope that a path wants, or None for a public one."""
+    if path in DEVICE:
+        return KeyScope.INGEST
+    if path in PUBLIC:
+        return None
+    return KeyScope.ADMIN if path == METRICS else KeyScope.ANALYST
+
+
+def open_scopes(settings: Settings) -> frozenset[KeyScope]:
+    """Return what is open without a key. Raises SettingsError where nobody decided and must.
+
+    On a loopback address what isn't decided is open. On any other, someone has to choose.
+    """
+    is_local = _is_loopback(settings.host)
+    chosen = set()
+    for name, scope in (
+        ("ingest_access", KeyScope.INGEST),
+        ("read_access", KeyScope.ANALYST),
+        ("metrics_access", KeyScope.ADMIN),
+    ):
+        choice = getattr(settings, name)
+        if not choice and not is_local:
+            raise SettingsError(
+                name,
+                "is not decided, and the collector would listen to other machines",
+                'set it to "key" (see `rumor keys create`), or to "open" to let everyone in',
+            )
+        if choice in ("", "open"):
+            chosen.add(scope)
+    return frozenset(chosen)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+class Keyring:
+    """The keys of the database, at most `refresh_seconds` old, and which of them were used."""
+
+    def __init__(self, control: Control, refresh_seconds: float) -> None:
+        self._control = control
+        self._refresh_seconds = refresh_seconds
+        self._keys: Mapping[str, Key] = {}
+        self._read_at = float("-inf")
+        self._lock = asyncio.Lock()
+        self._used: set[str] = set()
+
+    async def find(self, given: str) -> Key | None:
+        """Return the key that was given, valid or not. Raises StoreUnavailable.
+
+        One that isn't known may have been made since keys were read, so they are read again.
+        """
+        await self._read(self._refresh_seconds)
+        found = find_key(self._keys, given)
+        if found is None:
+            await self._read(_UNKNOWN_SECONDS)
+            found = find_key(self._keys, given)
+        return found
+
+    def used(self, key: Key) -> None:
+        """Note that a key opened the door."""
+        self._used.add(key.id)
+
+    def write_used(self, today: date) -> None:
+        """Keep the day of use of the keys that were used since the last call."""
+        used, self._used = self._used, set()
+        known = self._keys
+        news = {id_ for id_ in used if id_ in known and known[id_].last_used != today}
+        if news:
+            note_use(self._control, news, today)
+
+    async def _read(self, oldest: float) -> None:
+        """Read the keys unless they were read within the last `oldest` seconds."""
+        if time.monotonic() - self._read_at <= oldest:
+            return
+        async with self._lock:
+            if time.monotonic() - self._read_at > oldest:
+                found = await asyncio.to_thread(list_keys, self._control)
+                self._keys = {key.id: key for key in found}
+                self._read_at = time.monotonic()
+
+
+class Access:
+    """The ASGI application in front of all others: lets a request in, or answers with a problem."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        keyring: Keyring,
+        limits: KeyLimits,
+        addresses: AddressLimit,
+        counters: Counters,
+        *,
+        is_open: frozenset[KeyScope],
+        today: Callable[[], date],
+        open_requests: int,
+        check_in_force: Callable[[], None],
+        origins: Collection[str],
+    ) -> None:
+        self._app = app
+        self._keyring = keyring
+        self._limits = limits
+        self._addresses = addresses
+        self._open = is_open
+        self._today = today
+        self._slots = open_requests
+        self._counters = counters
+        self._check_in_force = check_in_force
+        self._origins = origins
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        if self._slots <= 0:
+            await self._refuse(Overloaded(_RETRY_SECONDS), scope, receive, send)
+            return
+        self._slots -= 1
+        try:
+            try:
+                current_key.set(await self._admit(scope))
+            except RumorError as error:
+                await self._refuse(error, scope, receive, send)
+                return
+            await self._app(scope, receive, send)
+        finally:
+            self._slots += 1
+
+    async def _refuse(self, error: RumorError, scope: Scope, receive: Receive, send: Send) -> None:
+        answer = problem_of(error)
+        self._counters.refused[answer.status_code] += 1
+        # What is refused unread would be read as the next request, were the socket kept.
+        if scope["method"] not in _READS:
+            answer.headers["Connection"] = "close"
+        await answer(scope, receive, send)
+
+    async def _admit(self, scope: Scope) -> Key | None:
+        wanted = wanted_scope(scope["path"])
+        if wanted is None:
+            return None
+        if wanted is KeyScope.INGEST:
+            self._check_in_force()
+        elif scope["method"] not in _READS:
+            self._check_site(scope)
+        given = _given(scope, wanted)
+        key = None if given is None else await self._keyring.find(given)
+        if key is not None and key.valid(self._today()) and key.scope.allows(wanted):
+            self._keyring.used(key)
+            await self._limits.take_request(key)
+            return key
+        if wanted not in self._open:
+            raise _refusal(wanted, given, key, self._today())
+        self._addresses.take(scope)
+        return None
+
+    def _check_site(self, scope: Scope) -> None:
+        """Refuse what another site's page makes a reader's browser send with the reader's key."""
+        headers = dict(scope["headers"])
+        foreign = headers.get(b"sec-fetch-site", b"none") not in (b"none", b"same-origin")
+        if foreign and headers.get(b"origin", b"").decode("latin-1") not in self._origins:
+            raise AccessRefused(403, "pages of another site may not send this; see cors_origins")
+
+
+def _given(scope: Scope, wanted: KeyScope) -> str | None:
+    """Return the key in a request: a Bearer token, or what a browser's password prompt sends."""
+    given: list[bytes] = [v for name, v in scope["headers"] if name == b"authorization"]
+    if not given:
+        return None
+    kind, _, rest = given[0].decode("latin-1").strip().partition(" ")
+    if kind.lower() == "bearer":
+        return rest.strip()
+    if kind.lower() == "basic" and wanted is not KeyScope.INGEST:
+        try:
+            _, _, password = base64.b64decode(rest.strip(), validate=True).partition(b":")
+            return password.decode("ascii")
+        except (binascii.Error, ValueError):
+            return ""
+    return None
+
+
+def _refusal(wanted: KeyScope, given: str | None, key: Key | None, day: date) -> AccessRefused:
+    challenge = "Bearer" if wanted is KeyScope.INGEST else 'Bearer, Basic realm="Rumor"'
+    if given is None:
+        detail = "this needs a key; send Authorization: Bearer <key>"
+    elif key is None or not key.valid(day):
+        detail = "the key is unknown, revoked or expired; ask the operator for a new one"
+    else:
+        return AccessRefused(403, f"a key with the scope `{wanted}` is needed; this has another")
+    return AccessRefused(401, detail, challenge)

@@ -1,0 +1,71 @@
+"""Candidates of an open domain in a body, since thousands of them outgrow an address."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+
+from rumor_server.errors import BadRequest
+from rumor_server.http.body import media_type, read_body
+from rumor_shared.text import MAX_TEXT_BYTES
+from rumor_shared.wire import JSON
+
+# The decoder takes 10^5 candidates within a minute; 8 MiB hold as many of 80 bytes.
+MAX_CANDIDATES = 100_000
+MAX_BODY_BYTES = 8 << 20
+
+
+class Candidates(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Texts to look for."""
+
+    candidates: Annotated[
+        list[Annotated[str, Meta(max_length=MAX_TEXT_BYTES)]], Meta(max_length=MAX_CANDIDATES)
+    ]
+
+
+_DECODER = msgspec.json.Decoder(Candidates)
+
+
+def request_body() -> dict[str, Any]:
+    """Return the OpenAPI description of the body."""
+    return {"requestBody": {"required": True, "content": {JSON: {"schema": _schema()}}}}
+
+
+def _schema() -> dict[str, Any]:
+    schema = msgspec.json.schema(Candidates)
+    return dict(schema["$defs"][Candidates.__name__])
+
+
+async def read_candidates(request: Request, seconds: float) -> list[str]:
+    """Return the candidates in a request's body.
+
+    Raises BadRequest: 400 if it isn't `{"candidates": ["...", ...]}`, else as `read_body`.
+    """
+    if media_type(request.headers) != JSON:
+        raise BadRequest(415, f"send {JSON}")
+    body = await read_body(request.receive, request.headers, seconds, MAX_BODY_BYTES)
+    return await run_in_threadpool(_decode, body)
+
+
+def _decode(body: bytes) -> list[str]:
+    try:
+        found = _DECODER.decode(body).candidates
+    except msgspec.DecodeError:
+        raise BadRequest(
+            400,
+            'the body is not {"candidates": ["...", ...]} with at most '
+            f"{MAX_CANDIDATES} texts of at most {MAX_TEXT_BYTES} characters",
+        ) from None
+    # msgspec lets a repeated key pass. What is decoded holds no other object than the outermost.
+    json.loads(body, object_pairs_hook=_refuse_repeated)
+    return found
+
+
+def _refuse_repeated(pairs: list[tuple[str, Any]]) -> None:
+    if len(pairs) > 1:
+        raise BadRequest(400, "body.candidates: is given twice; give it once")

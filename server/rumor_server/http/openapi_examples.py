@@ -1,0 +1,185 @@
+"""The examples of the OpenAPI document: one metric, three reports, as a collector answers them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rumor_server.queries.service import EstimatesPage, as_csv
+from rumor_shared.wire import JSON, REGISTRY_PATH, REPORTS_PATH, RETRACTIONS_PATH
+
+_ID = "e95hq6XEuJv4AA5Rx9GNIw=="
+_SHA256 = "90d0ef6b3eae902c4c977189b7ebc09908a362c49b23550ba36433874901869c"
+
+REGISTRY = """\
+[metrics.theme]
+revision = 1
+mechanism = "krr"
+epsilon = 1.0
+values = ["light", "dark"]
+owner = "privacy@example.org"
+purpose = "which theme to polish first"
+expires = 2027-12-31
+"""
+METRICS: dict[str, Any] = {
+    "metrics": [
+        {
+            "name": "theme",
+            "revision": 1,
+            "mechanism": "krr",
+            "question": "Which theme is set?",
+            "owner": "privacy@example.org",
+            "purpose": "which theme to polish first",
+            "family": "theme",
+            "expires": "2027-12-31",
+            "epsilon_report": 1.0,
+            "epsilon_infinity": None,
+            "daily_epsilon": 1.0,
+            "lifetime_epsilon": None,
+            "cohorts": 1,
+            "values": ["light", "dark"],
+            "min_reports": 1,
+            "first_day": "2026-11-01",
+            "last_day": "2026-11-30",
+        }
+    ]
+}
+ROWS: list[dict[str, Any]] = [
+    {
+        "value": "light",
+        "estimate": 310.5,
+        "frequency": 0.6210,
+        "std_error": 0.0332,
+        "low": 0.5543,
+        "high": 0.6861,
+        "simultaneous_low": 0.5449,
+        "simultaneous_high": 0.6951,
+        "robust_low": 0.5435,
+        "robust_high": 0.6970,
+        "p_value": 1.2e-62,
+        "significant": True,
+        "n": 500,
+        "epsilon": 1.0,
+        "mechanism": "krr",
+        "revision": 1,
+    },
+    {
+        "value": "dark",
+        "estimate": 189.5,
+        "frequency": 0.3790,
+        "std_error": 0.0332,
+        "low": 0.3139,
+        "high": 0.4457,
+        "simultaneous_low": 0.3049,
+        "simultaneous_high": 0.4551,
+        "robust_low": 0.3030,
+        "robust_high": 0.4565,
+        "p_value": 3.1e-25,
+        "significant": True,
+        "n": 500,
+        "epsilon": 1.0,
+        "mechanism": "krr",
+        "revision": 1,
+    },
+]
+ESTIMATES: dict[str, Any] = {
+    "metric": "theme",
+    "question": "Which theme is set?",
+    "status": "ok",
+    "n": 500,
+    "min_reports": 1,
+    "missing": 0,
+    "first_day": "2026-11-01",
+    "last_day": "2026-11-30",
+    "alpha": 0.05,
+    "fake_share": 0.01,
+    "revisions": [1],
+    "left_out": [],
+    "unexplained": None,
+    "unexplained_std_error": None,
+    "authenticity": [
+        {
+            "revision": 1,
+            "looked_at": 0,
+            "light": 0,
+            "heavy": 0,
+            "expected_odd": 0.0,
+            "checks": [{"name": "too_many_in_a_cell", "p_value": 1.0, "suspicious": False}],
+            "fake_share": 0.01,
+            "shift_up": 0.0159,
+            "shift_down": 0.0159,
+        }
+    ],
+    "row_count": 2,
+    "rows": ROWS,
+}
+BATCH: dict[str, Any] = {
+    "sdk": "rumor-python/0.1.0",
+    "day": "2026-11-30",
+    "pseudonym": "q83vEjRWeJCrze8SNFZ4kA==",
+    "reports": [{"id": _ID, "metric": "theme", "revision": 1, "cohort": 0, "payload": "AQ=="}],
+}
+RETRACTIONS: dict[str, Any] = {
+    **{name: BATCH[name] for name in ("sdk", "day", "pseudonym")},
+    "retractions": BATCH["reports"],
+}
+BATCH_RESULT: dict[str, Any] = {
+    "results": [{"id": _ID, "verdict": "accepted", "reason": None, "detail": None}],
+    "server_day": "2026-11-30",
+}
+RETRACTION_RECEIPT: dict[str, Any] = {
+    "results": [{"id": _ID, "verdict": "retracted", "detail": None}],
+    "server_day": "2026-11-30",
+}
+CANDIDATES: dict[str, Any] = {"candidates": ["example.org", "example.com"]}
+FIGURES = """\
+# HELP rumor_verdicts_total reports by verdict and reason
+# TYPE rumor_verdicts_total counter
+rumor_verdicts_total{verdict="accepted",reason=""} 500
+"""
+VERSION: dict[str, Any] = {"version": "0.1.0", "registry": _SHA256, "server_day": "2026-11-30"}
+
+# What each parameter may look like, by its name.
+PARAMETERS: dict[str, Any] = {
+    "metric": "theme",
+    "from": "2026-11-01",
+    "to": "2026-11-30",
+    "revision": 1,
+    "alpha": 0.01,
+    "fakes": 0.05,
+    "robust": 0.05,
+    "format": "csv",
+    "limit": 100,
+    "offset": 100,
+    "candidate": ["example.org", "example.com"],
+    "accept": "text/csv",
+}
+
+
+def _csv_of(page: dict[str, Any]) -> str:
+    return as_csv(EstimatesPage.model_validate(page))
+
+
+_ESTIMATES_PATH = "/v1/metrics/{metric}/estimates"
+# What the bodies of requests look like, by method and path.
+REQUESTS: dict[tuple[str, str], Any] = {
+    ("post", _ESTIMATES_PATH): CANDIDATES,
+    ("post", REPORTS_PATH): BATCH,
+    ("post", RETRACTIONS_PATH): RETRACTIONS,
+}
+
+
+def answers() -> dict[tuple[str, str], dict[str, Any]]:
+    """Return what 200 looks like in each media type, by method and path."""
+    estimates = {JSON: ESTIMATES, "text/csv": _csv_of(ESTIMATES)}
+    return {
+        ("get", "/v1/metrics"): {JSON: METRICS},
+        ("get", _ESTIMATES_PATH): estimates,
+        ("post", _ESTIMATES_PATH): estimates,
+        ("get", REGISTRY_PATH): {"application/toml": REGISTRY},
+        ("get", "/healthz"): {JSON: {"status": "ok"}},
+        ("get", "/readyz"): {JSON: {"status": "ready"}},
+        ("get", "/version"): {JSON: VERSION},
+        ("get", "/metrics"): {"text/plain": FIGURES},
+        ("post", REPORTS_PATH): {JSON: BATCH_RESULT},
+        ("post", RETRACTIONS_PATH): {JSON: RETRACTION_RECEIPT},
+    }

@@ -1,0 +1,138 @@
+"""`/metrics` in Prometheus' text format: every name is declared here, and no other is sent.
+
+What begins with `rumor_database_` is read from the database and is the same on every process; all
+else is of the process that answers, since it began. Each process is scraped by its own address.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import date, timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+from rumor_server.http.counters import LATENCY_BOUNDS, Counters
+from rumor_server.operations.database_figures import Figures, read_figures
+from rumor_server.storage.operator_tables import Control
+from rumor_shared.version import __version__
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class Family(NamedTuple):
+    """A metric of the collector: its type in Prometheus' words, and what it means."""
+
+    kind: str
+    meaning: str
+
+
+FAMILIES: Mapping[str, Family] = {
+    "rumor_info": Family("gauge", "1, with the version and the registry's SHA-256 as labels"),
+    "rumor_ready": Family("gauge", "1 if this process takes reports"),
+    "rumor_verdicts_total": Family("counter", "reports by verdict and reason"),
+    "rumor_refused_requests_total": Family("counter", "requests refused at the door, by status"),
+    "rumor_day_offset_reports_total": Family(
+        "counter", "reports by the days that their day is after the server's: skewed clocks"
+    ),
+    "rumor_queue_reports": Family("gauge", "reports that wait for their commit"),
+    "rumor_queue_age_seconds": Family("gauge", "how long the one that waits longest has waited"),
+    "rumor_commit_seconds": Family(
+        "histogram", "from a batch's arrival in the queue to its commit"
+    ),
+    "rumor_disk_free_bytes": Family("gauge", "free on the disk of the SQLite file"),
+    "rumor_database_counted_reports": Family(
+        "gauge", "reports in the tallies, by metric and revision; exact"
+    ),
+    "rumor_database_closed_days_ago": Family("gauge", "days since the last closed day"),
+    "rumor_database_past_retention_days": Family(
+        "gauge", "days by which the oldest id, spend or key outlived max_age_days; 0 is right"
+    ),
+}
+
+Sample = tuple[str, Mapping[str, str], float]
+
+
+class PrometheusPage:
+    """Writes the page of one process."""
+
+    def __init__(
+        self,
+        control: Control,
+        counters: Counters,
+        registry_sha256: str,
+        max_age_days: int,
+        today: Callable[[], date],
+        is_ready: Callable[[], bool],
+    ) -> None:
+        self._control = control
+        self._counters = counters
+        self._sha256 = registry_sha256
+        self._max_age_days = max_age_days
+        self._today = today
+        self._is_ready = is_ready
+
+    def text(self) -> str:
+        """Return the page. Raises StoreUnavailable."""
+        return exposition([*self._of_process(), *self._of_database(read_figures(self._control))])
+
+    def _of_process(self) -> Iterator[Sample]:
+        counters = self._counters
+        yield "rumor_info", {"version": __version__, "registry": self._sha256}, 1
+        yield "rumor_ready", {}, self._is_ready()
+        for (verdict, reason), count in sorted(counters.verdicts.items()):
+            yield "rumor_verdicts_total", {"verdict": verdict, "reason": reason}, count
+        for status, count in sorted(counters.refused.items()):
+            yield "rumor_refused_requests_total", {"status": str(status)}, count
+        for days, count in sorted(counters.day_offsets.items()):
+            yield "rumor_day_offset_reports_total", {"days": str(days)}, count
+        yield "rumor_queue_reports", {}, counters.waiting_reports
+        yield "rumor_queue_age_seconds", {}, counters.waiting_seconds
+        total = 0
+        for bound, count in zip((*LATENCY_BOUNDS, None), counters.latencies, strict=True):
+            total += count
+            le = "+Inf" if bound is None else f"{bound:g}"
+            yield "rumor_commit_seconds_bucket", {"le": le}, total
+        yield "rumor_commit_seconds_sum", {}, counters.latency_sum
+        yield "rumor_commit_seconds_count", {}, total
+        settings = self._control.settings
+        if not settings.database_url:
+            folder = Path(settings.database).absolute().parent
+            yield "rumor_disk_free_bytes", {}, shutil.disk_usage(folder).free
+
+    def _of_database(self, figures: Figures) -> Iterator[Sample]:
+        for (metric, revision), count in sorted(figures.counted.items()):
+            labels = {"metric": metric, "revision": str(revision)}
+            yield "rumor_database_counted_reports", labels, count
+        today = self._today()
+        if figures.closed_through is not None:
+            yield "rumor_database_closed_days_ago", {}, (today - figures.closed_through).days
+        past = 0
+        if figures.oldest_kept is not None:
+            last = today - timedelta(days=self._max_age_days)
+            past = max(0, (last - figures.oldest_kept).days)
+        yield "rumor_database_past_retention_days", {}, past
+
+
+def exposition(samples: Iterable[Sample]) -> str:
+    """Return samples in the text format, in the order of their families."""
+    by_family: dict[str, list[str]] = {name: [] for name in FAMILIES}
+    for name, labels, value in samples:
+        family = name if name in FAMILIES else name.rpartition("_")[0]
+        inner = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels.items())
+        by_family[family].append(
+            f"{name}{{{inner}}} {_number(value)}" if inner else f"{name} {_number(value)}"
+        )
+    lines: list[str] = []
+    for name, found in by_family.items():
+        lines += [f"# HELP {name} {FAMILIES[name].meaning}", f"# TYPE {name} {FAMILIES[name].kind}"]
+        lines += found
+    return "\n".join(lines) + "\n"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value == int(value) else repr(float(value))

@@ -1,0 +1,327 @@
+"""The routes that people read: metrics, estimates, the registry, health and version."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import date
+from typing import Annotated, Any, Literal, TypeVar
+
+from fastapi import APIRouter, Depends, Header, Query, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import JSONResponse, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from rumor_server.errors import BadRequest, StoreUnavailable
+from rumor_server.http.accept import accepted
+from rumor_server.http.candidates import MAX_CANDIDATES, read_candidates, request_body
+from rumor_server.http.conditional import conditional
+from rumor_server.http.parameters import Day, Number, Whole, refuse_repeats
+from rumor_server.http.prometheus import CONTENT_TYPE, PrometheusPage
+from rumor_server.http.row_pages import MAX_ROWS, next_link
+from rumor_server.queries.authenticity import DEFAULT_FAKE_SHARE
+from rumor_server.queries.service import (
+    DEFAULT_ALPHA,
+    LEAST_ALPHA,
+    EstimatesPage,
+    Shapes,
+    as_csv,
+    release,
+)
+from rumor_server.storage.store import Store
+from rumor_server.storage.writer import Writer
+from rumor_shared.epsilon import MICRO
+from rumor_shared.errors import UnknownMetric
+from rumor_shared.metric import MAX_REVISION, Metric
+from rumor_shared.registry import Registry
+from rumor_shared.version import __version__
+from rumor_shared.wire import JSON, REGISTRY_PATH
+
+CSV = "text/csv"
+TOML = "application/toml"
+
+_Endpoint = TypeVar("_Endpoint", bound=Callable[..., Response])
+
+
+class MetricPage(BaseModel):
+    """What a metric asks and what it costs. Epsilon are plain numbers."""
+
+    name: str
+    revision: int
+    mechanism: str
+    question: str
+    owner: str
+    purpose: str
+    family: str
+    expires: date = Field(description="last valid UTC day, inclusive")
+    epsilon_report: float
+    epsilon_infinity: float | None = Field(description="of all reports of one unchanging value")
+    daily_epsilon: float
+    lifetime_epsilon: float | None
+    cohorts: int
+    values: list[str] | None = Field(description="null where any text may be recorded")
+    min_reports: int
+    first_day: date | None = Field(description="first day with a counted report")
+    last_day: date | None
+
+
+class MetricsPage(BaseModel):
+    """Every metric of the registry."""
+
+    metrics: list[MetricPage]
+
+
+class Health(BaseModel):
+    """A state in one word."""
+
+    status: Literal["ok", "ready"]
+
+
+class Version(BaseModel):
+    """What runs here."""
+
+    version: str
+    registry: str = Field(description="SHA-256 of the registry")
+    server_day: date
+
+
+class Span(BaseModel):
+    """Which reports, and how sure."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    first: Day | None = Field(None, alias="from", description="first UTC day, inclusive")
+    last: Day | None = Field(None, alias="to", description="last UTC day, inclusive")
+    revision: Whole | None = Field(None, ge=1, le=MAX_REVISION, description="this revision alone")
+    alpha: Number = Field(
+        DEFAULT_ALPHA, ge=LEAST_ALPHA, lt=1, description="1 - coverage of the intervals"
+    )
+    fakes: Number = Field(
+        DEFAULT_FAKE_SHARE, ge=0, le=1, description="share of fake reports whose effect to tell"
+    )
+    robust: Number | None = Field(
+        None, ge=0, le=1, description="another name for `fakes`, over which it wins"
+    )
+    format: Literal["json", "csv"] | None = Field(None, description="wins over Accept")
+    limit: Whole | None = Field(
+        None, ge=1, le=MAX_ROWS, description="at most so many rows; all without it"
+    )
+    offset: Whole = Field(
+        0, ge=0, le=MAX_ROWS, description="rows to pass over, in their fixed order"
+    )
+
+
+class SpanAndCandidates(Span):
+    """Which reports, how sure, and a few texts to look for in an open domain."""
+
+    candidate: list[str] = Field([], max_length=MAX_CANDIDATES, description="may be repeated")
+
+
+# Given twice, the last would win, and nobody be told.
+_ONCE = tuple(field.alias or name for name, field in Span.model_fields.items())
+
+
+async def _refuse_repeats(request: Request) -> None:
+    refuse_repeats((name for name, _ in request.query_params.multi_items()), _ONCE)
+
+
+def analyst_routes(
+    store: Store, registry: Registry, body_seconds: float, shapes: Shapes
+) -> APIRouter:
+    """Return the routes of metrics and estimates."""
+    router = APIRouter(tags=["analyst"], dependencies=[Depends(_refuse_repeats)])
+    path = "/v1/metrics/{metric}/estimates"
+    rows: dict[int | str, dict[str, Any]] = {
+        200: {
+            "content": {CSV: {}},
+            "description": "Rows, as JSON or CSV, in the order of the registry or the candidates; "
+            "Link leads to the next part",
+        }
+    }
+
+    @_read(router, "/v1/metrics", MetricsPage, "Every metric and what it costs")
+    def metrics(request: Request) -> Response:
+        page = MetricsPage(
+            metrics=[_metric_page(metric, store) for metric in registry.metrics.values()]
+        )
+        return conditional(request, page.model_dump_json().encode(), JSON)
+
+    @_read(router, path, EstimatesPage, "How common each value is", rows)
+    def estimates(
+        request: Request,
+        metric: str,
+        query: Annotated[SpanAndCandidates, Query()],
+        accept: Annotated[str, Header()] = "*/*",
+    ) -> Response:
+        return _estimates(request, store, shapes, metric, query, query.candidate or None, accept)
+
+    @router.post(
+        path,
+        response_model=EstimatesPage,
+        responses=rows,
+        summary="How common each of many candidates is",
+        description="Reads only; POST because a list of candidates outgrows an address.",
+        openapi_extra=request_body(),
+    )
+    async def estimates_of_candidates(
+        request: Request,
+        metric: str,
+        query: Annotated[Span, Query()],
+        accept: Annotated[str, Header()] = "*/*",
+    ) -> Response:
+        candidates = await read_candidates(request, body_seconds)
+        return await run_in_threadpool(
+            _estimates, request, store, shapes, metric, query, candidates, accept
+        )
+
+    return router
+
+
+def operator_routes(
+    store: Store,
+    registry: Registry,
+    writer: Writer,
+    today: Callable[[], date],
+    page: PrometheusPage,
+    check_in_force: Callable[[], None],
+) -> APIRouter:
+    """Return the routes of the registry, health, version and the collector's own metrics."""
+    router = APIRouter(tags=["operator"])
+
+    @_read(
+        router,
+        REGISTRY_PATH,
+        None,
+        "The registry that this collector counts by",
+        {200: {"content": {TOML: {}}}},
+    )
+    def registry_file(request: Request) -> Response:
+        return conditional(request, registry.body, TOML)
+
+    @router.get("/healthz", summary="Whether the process answers")
+    async def healthz() -> Health:
+        return Health(status="ok")
+
+    @router.get("/readyz", summary="Whether reports can be counted")
+    async def readyz() -> Health:
+        if not writer.alive:
+            raise StoreUnavailable("the writer has stopped")
+        check_in_force()
+        # Not in the threads that estimates are made in: analysts must not make a node look dead.
+        await asyncio.to_thread(store.check)
+        return Health(status="ready")
+
+    @router.get(
+        "/metrics",
+        response_class=Response,
+        responses={200: {"content": {"text/plain": {}}}},
+        summary="The collector's own metrics, for Prometheus",
+    )
+    async def own_metrics() -> Response:
+        return Response(await asyncio.to_thread(page.text), media_type=CONTENT_TYPE)
+
+    @router.get("/version", summary="What runs here")
+    def version() -> Version:
+        return Version(version=__version__, registry=registry.sha256, server_day=today())
+
+    return router
+
+
+def _read(
+    router: APIRouter,
+    path: str,
+    model: type[BaseModel] | None,
+    summary: str,
+    responses: dict[int | str, dict[str, Any]] | None = None,
+) -> Callable[[_Endpoint], _Endpoint]:
+    """Route GET to a function that answers with a conditional response."""
+
+    def add(endpoint: _Endpoint) -> _Endpoint:
+        router.add_api_route(
+            path,
+            endpoint,
+            methods=["GET"],
+            response_model=model,
+            response_class=JSONResponse if model else Response,
+            responses={**(responses or {}), 304: {"description": "Unchanged"}},
+            summary=summary,
+        )
+        return endpoint
+
+    return add
+
+
+def _estimates(
+    request: Request,
+    store: Store,
+    shapes: Shapes,
+    metric: str,
+    span: Span,
+    candidates: list[str] | None,
+    accept: str,
+) -> Response:
+    if span.first and span.last and span.first > span.last:
+        raise BadRequest(400, "query.from: is after `to`; swap them")
+    try:
+        page = release(
+            store,
+            metric,
+            first=span.first,
+            last=span.last,
+            revision=span.revision,
+            candidates=candidates,
+            alpha=span.alpha,
+            shapes=shapes,
+            fake_share=span.fakes if span.robust is None else span.robust,
+        )
+    except UnknownMetric:
+        raise BadRequest(
+            404, "no registry ever declared this metric or revision; see /v1/metrics"
+        ) from None
+    headers = {
+        "Vary": "Accept",
+        **next_link(request.query_params, page.row_count, span.limit, span.offset),
+    }
+    part = page.part(span.offset, span.limit)
+    if span.format == "csv" or (span.format is None and _prefers_csv(accept)):
+        return conditional(request, as_csv(part).encode(), CSV, headers)
+    return conditional(request, part.model_dump_json().encode(), JSON, headers)
+
+
+def _prefers_csv(accept: str) -> bool:
+    """Return whether CSV is asked for with more weight than JSON."""
+    weights = {"application/json": 0.0, CSV: 0.0}
+    for kind, weight in accepted(accept).items():
+        if kind in weights:
+            weights[kind] = weight
+        elif kind == "*/*":
+            weights["application/json"] = max(weights["application/json"], weight)
+    return weights[CSV] > weights["application/json"]
+
+
+def _metric_page(metric: Metric, store: Store) -> MetricPage:
+    mechanism = metric.mechanism
+    days = store.days(metric.name)
+    return MetricPage(
+        name=metric.name,
+        revision=metric.revision,
+        mechanism=mechanism.name,
+        question=metric.question,
+        owner=metric.owner,
+        purpose=metric.purpose,
+        family=metric.family,
+        expires=metric.expires,
+        epsilon_report=mechanism.epsilon_report / MICRO,
+        epsilon_infinity=_plain(mechanism.epsilon_infinity),
+        daily_epsilon=metric.daily_epsilon / MICRO,
+        lifetime_epsilon=_plain(metric.lifetime_epsilon),
+        cohorts=mechanism.cohorts,
+        values=None if mechanism.values is None else list(mechanism.values),
+        min_reports=metric.min_reports,
+        first_day=days and days[0],
+        last_day=days and days[1],
+    )
+
+
+def _plain(micro: int | None) -> float | None:
+    return None if micro is None else micro / MICRO

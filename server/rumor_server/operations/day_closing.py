@@ -1,0 +1,92 @@
+"""What happens to a store by itself: days past their age are closed, and deltas compacted."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from datetime import date, timedelta
+from functools import partial
+
+from rumor_server.errors import Overloaded, StoreError
+from rumor_server.storage.receipts import Receipts
+from rumor_server.storage.store import Store
+from rumor_server.storage.writer import Writer
+
+# What a commit appended is folded within this time, and a moment more on a busy server.
+COMPACT_SECONDS = 10
+# Closing can't be undone. A clock that is suddenly further ahead is not believed at once: whoever
+# reads the log has a day to set it right.
+STEP_DAYS = 2
+HOLD_SECONDS = 86_400
+
+log = logging.getLogger(__name__)
+
+
+class Hold:
+    """Postpones the closing of several days at once, which a clock far ahead would ask for.
+
+    A collector that was off for some days meets it too, and closes a day later.
+    """
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
+        self._until: float | None = None
+
+    def holds(self, closed: date, through: date) -> bool:
+        """Return whether days after `closed` must not be closed up to `through` yet."""
+        if closed == date.min or through - closed <= timedelta(days=STEP_DAYS):
+            self._until = None
+            return False
+        if self._until is None:
+            self._until = self._monotonic() + HOLD_SECONDS
+            log.error(
+                "the clock says that %d days are over at once; they are closed in %d hours "
+                "unless it is set right",
+                (through - closed).days,
+                HOLD_SECONDS // 3600,
+            )
+        return self._monotonic() < self._until
+
+
+async def close_old_days(
+    writer: Writer,
+    receipts: Receipts,
+    today: Callable[[], date],
+    max_age_days: int,
+    seconds: float,
+) -> None:
+    """Close what is past `max_age_days`, now and every so many `seconds`, until cancelled."""
+    hold = Hold()
+    while True:
+        through = today() - timedelta(days=max_age_days + 1)
+        try:
+            closed = await writer.call(partial(_close, through, receipts, hold))
+            log.info("days are closed through %s", closed)
+        except (StoreError, Overloaded) as error:
+            log.warning("days were not closed: %s", error)
+        await asyncio.sleep(seconds)
+
+
+async def compact_deltas(writer: Writer, seconds: float = COMPACT_SECONDS) -> None:
+    """Fold appended deltas into tallies every so many `seconds`, until cancelled."""
+    while True:
+        try:
+            await writer.call(_compact)
+        except (StoreError, Overloaded) as error:
+            log.warning("tallies were not compacted: %s", error)
+        await asyncio.sleep(seconds)
+
+
+def _close(through: date, receipts: Receipts, hold: Hold, store: Store) -> date:
+    closed = store.close_days(date.min)
+    if hold.holds(closed, through):
+        return closed
+    closed = store.close_days(through)
+    receipts.forget(closed)
+    return closed
+
+
+def _compact(store: Store) -> int:
+    return store.compact()

@@ -1,0 +1,65 @@
+"""From a metric and its tally to estimates, whatever the mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rumor_server.statistics.estimates import Estimates
+from rumor_server.statistics.estimation.grouping import Groups
+from rumor_server.statistics.tally import Tally
+from rumor_shared.mechanism import mechanism_module
+from rumor_shared.metric import Metric
+
+
+def estimate_metric(
+    metric: Metric,
+    tally: Tally,
+    candidates: Sequence[str] | None = None,
+    *,
+    alpha: float = 0.05,
+    repeats: int = 1,
+) -> Estimates:
+    """Estimate how common each value of `metric` is among the reports of `tally`.
+
+    `candidates` are the texts to look for in an open domain; None there gives no rows. A closed
+    domain has rows for all its values and takes no candidates. `repeats` bounds how many of the
+    reports one device made: answers that are memoised carry the same noise each time, so a tally of
+    several days is less exact than its n.
+
+    Raises ValueError for a tally of another shape, candidates of a closed domain, an alpha outside
+    (0, 1) and `repeats` below 1.
+    """
+    if repeats < 1:
+        raise ValueError("repeats: a device that reported made at least 1 report")
+    _check_shape(metric, tally)
+    if candidates is not None and metric.mechanism.values is not None:
+        raise ValueError(f"candidates: metric {metric.name!r} has a closed domain; leave them out")
+    module = mechanism_module("rumor_server", metric.mechanism.name)
+    bound = {"repeats": repeats} if metric.mechanism.memoised else {}
+    estimates: Estimates = module.estimate(metric, tally, candidates, alpha=alpha, **bound)
+    return estimates
+
+
+def group(metric: Metric, tally: Tally, groups: Groups, *, alpha: float = 0.05) -> Estimates:
+    """Estimate the summed share of each named group of values, one row a group.
+
+    Groups may overlap. Raises GroupError for a group that can't be summed, ValueError as
+    `estimate_metric` and for an open domain.
+    """
+    _check_shape(metric, tally)
+    if metric.mechanism.values is None:
+        raise ValueError(
+            f"groups: metric {metric.name!r} has an open domain; values of closed ones are summed"
+        )
+    module = mechanism_module("rumor_server", metric.mechanism.name)
+    estimates: Estimates = module.group(metric, tally, groups, alpha=alpha)
+    return estimates
+
+
+def _check_shape(metric: Metric, tally: Tally) -> None:
+    expected = (metric.mechanism.cohorts, metric.mechanism.cells)
+    if tally.counts.shape != expected or tally.reports.shape != expected[:1]:
+        raise ValueError(
+            f"tally: metric {metric.name!r} needs counts of shape {expected}, "
+            f"not {tally.counts.shape}; take the tally of this revision"
+        )

@@ -1,0 +1,136 @@
+"""RAPPOR: one bit a value (`basic_rappor`), or Bloom filters by cohort for any text (`rappor`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumor_server.statistics.authenticity.weight_law import Bits
+from rumor_server.statistics.bit_tally import bit_tally
+from rumor_server.statistics.cohorts.candidate_hashing import (
+    Candidates,
+    hash_candidates,
+    positions,
+    salts,
+)
+from rumor_server.statistics.cohorts.md5_hashing import md5_positions
+from rumor_server.statistics.decoding import Positions, decode_sketch
+from rumor_server.statistics.decoding.decoded_estimates import decoded_estimates
+from rumor_server.statistics.estimates import Estimates
+from rumor_server.statistics.estimation.grouping import Groups, group_bits
+from rumor_server.statistics.estimation.normal_estimates import estimate_normal
+from rumor_server.statistics.estimation.pure import estimate_pure
+from rumor_server.statistics.intervals.count_law import count_law
+from rumor_server.statistics.intervals.significance import check_alpha
+from rumor_server.statistics.tally import Tally
+from rumor_shared.mechanisms.rappor import RAPPOR_MD5, Rappor
+from rumor_shared.metric import Metric
+from rumor_shared.probability import as_fraction
+
+
+def tally(mechanism: Rappor, payloads: Sequence[bytes]) -> NDArray[np.int64]:
+    """Return int64 (bits,): in how many of one cohort's checked payloads each bit is set."""
+    return bit_tally(payloads, mechanism.cells)
+
+
+def estimate(
+    metric: Metric,
+    tally: Tally,
+    candidates: Sequence[str] | None = None,
+    *,
+    alpha: float = 0.05,
+    repeats: int = 1,
+) -> Estimates:
+    """Estimate the share of each value of a closed domain, or of each candidate.
+
+    A candidate given twice has one row; no candidates give no rows. `repeats` bounds the reports of
+    one device; it widens the rows of a closed domain, while a decode measures the scatter itself.
+    Raises CandidateError for a candidate that no device could have recorded.
+    """
+    mechanism = cast(Rappor, metric.mechanism)
+    if mechanism.values is None:
+        return _decode(metric, mechanism, tally, candidates or (), alpha)
+    if repeats > 1 and mechanism.memoised and tally.n:
+        return _repeated(mechanism, mechanism.values, tally, alpha, repeats)
+    return estimate_pure(
+        mechanism.values, tally.counts[0], tally.n, mechanism.q_star, mechanism.p_star, alpha=alpha
+    )
+
+
+def group(metric: Metric, tally: Tally, groups: Groups, *, alpha: float = 0.05) -> Estimates:
+    """Estimate the summed share of each group of values of a closed domain."""
+    mechanism = cast(Rappor, metric.mechanism)
+    return group_bits(
+        metric, tally.counts[0], tally.n, mechanism.q_star, mechanism.p_star, groups, alpha=alpha
+    )
+
+
+def support(mechanism: Rappor) -> tuple[Fraction, Fraction]:
+    """Return P[a bit is set] where the value sets it and where it doesn't, in either order."""
+    return mechanism.q_star, mechanism.p_star
+
+
+def bits(mechanism: Rappor) -> Bits:
+    """Return the law of a report's bits: a value sets one for each hash, unless hashes meet."""
+    p1, p0 = support(mechanism)
+    return Bits(mechanism.cells, mechanism.hashes, float(p1), float(p0))
+
+
+def _repeated(
+    mechanism: Rappor, values: tuple[str, ...], tally: Tally, alpha: float, repeats: int
+) -> Estimates:
+    """The permanent noise of a device comes again with each of its reports and doesn't average out.
+
+    Of T reports of one device, variance h (1 - h) / (1 - 2h)^2 each (h = f/2) is common to all: a
+    mean over n reports has (T - 1) times it on top of what independent reports have.
+    """
+    law, counts = count_law(tally.n, mechanism.q_star, mechanism.p_star, tally.counts[0])
+    slope, absent = law.variance_terms()
+    h = float(as_fraction(mechanism.half_f))
+    common = (repeats - 1) * h * (1 - h) / (tally.n * (1 - 2 * h) ** 2)
+    return estimate_normal(
+        values, tally.n, law.frequency(counts), absent + common, slope, alpha=alpha
+    )
+
+
+def _decode(
+    metric: Metric, mechanism: Rappor, tally: Tally, texts: Sequence[str], alpha: float
+) -> Estimates:
+    check_alpha(alpha)
+    known = hash_candidates(texts)
+    if not known.texts:
+        return Estimates.empty((), alpha, n=tally.n)
+    cells = _positions(metric, mechanism, known)
+    counts, p1, p0 = tally.counts, mechanism.q_star, mechanism.p_star
+    if p1 < p0:
+        # A filter that is turned round: its zeros support.
+        counts, p1, p0 = tally.reports[:, None] - counts, 1 - p1, 1 - p0
+    decoded = decode_sketch(
+        counts,
+        tally.reports,
+        float(p1),
+        float(p0),
+        cells,
+        len(known.texts),
+        hashes=mechanism.hashes,
+        alpha=alpha,
+        correction="bonferroni",
+    )
+    return decoded_estimates(known.texts, tally.n, alpha, decoded, closed=False)
+
+
+def _positions(metric: Metric, mechanism: Rappor, known: Candidates) -> Positions:
+    """Return which bits candidates set, by the hashing of the metric."""
+    if mechanism.hashing == RAPPOR_MD5:
+        return md5_positions(known.texts, mechanism)
+    salted = salts(metric.key, mechanism.cohorts, mechanism.hashes)
+
+    def cells(start: int, stop: int) -> NDArray[np.int64]:
+        part = slice(start, stop)
+        return positions(known.first[part], known.second[part], salted, mechanism.bits)
+
+    return cells

@@ -1,0 +1,119 @@
+"""Connect to PostgreSQL and bring its schema `rumor` to this program's version, on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import IntEnum
+from typing import Any
+
+import psycopg
+from psycopg.rows import TupleRow
+
+from rumor_server.errors import StoreError, StoreUnavailable, UnknownSchema
+from rumor_server.ingestion.keyed_hashes import new_key
+from rumor_server.storage.migrations import check_version, steps
+
+STEPS = tuple(steps("postgres"))
+# A commit waits no longer for a lock than for SQLite's; a query that takes this long is a fault.
+_STATEMENT_SECONDS = 60
+_CONNECT_SECONDS = 10
+
+Connection = psycopg.Connection[TupleRow]
+
+
+class Lock(IntEnum):
+    """Advisory locks: "RUMR" in the upper half, so that they meet no other program's."""
+
+    COMMIT = 0x52554D52_00000001
+    COMPACT = 0x52554D52_00000002
+    UPGRADE = 0x52554D52_00000003
+
+
+def connect(url: str, busy_seconds: float) -> Connection:
+    """Return a connection in autocommit mode. Raises StoreUnavailable, without the URL's password.
+
+    A commit on it is answered when it is on the server's disk, whatever the server's default is.
+    """
+    try:
+        connection = psycopg.connect(url, autocommit=True, **options(busy_seconds))
+        configure(connection)
+    except psycopg.Error as error:
+        raise StoreUnavailable(
+            f"PostgreSQL can't be reached ({type(error).__name__}); check the URL and the server"
+        ) from None
+    return connection
+
+
+def options(busy_seconds: float) -> dict[str, Any]:
+    """Return what every connection is opened with."""
+    return {
+        "connect_timeout": _CONNECT_SECONDS,
+        "application_name": "rumor",
+        "options": (
+            f"-c lock_timeout={max(1, round(busy_seconds * 1000))} "
+            f"-c statement_timeout={_STATEMENT_SECONDS * 1000} "
+            "-c idle_in_transaction_session_timeout=60000"
+        ),
+    }
+
+
+def configure(connection: Connection) -> None:
+    """Have a fresh connection use our schema, and wait for the disk."""
+    connection.autocommit = True
+    connection.execute("SET search_path = rumor; SET synchronous_commit = on; SET timezone = 'UTC'")
+
+
+def check(connection: Connection) -> None:
+    """Raise UnknownSchema, with what to do, unless the schema is this program's."""
+    check_version(version(connection), len(STEPS))
+
+
+def version(connection: Connection) -> int:
+    """Return the version of the schema, 0 where there is none. Raises UnknownSchema."""
+    # From the catalogue's tables: to_regclass() may remember what was so before a lock was had.
+    names = connection.execute(
+        "SELECT relname FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace "
+        "WHERE nspname = 'rumor' AND relkind = 'r'"
+    ).fetchall()
+    if not names:
+        return 0
+    if ("migrations",) not in names:
+        raise UnknownSchema("the schema `rumor` belongs to another program; give another database")
+    row = connection.execute("SELECT coalesce(max(version), 0) FROM rumor.migrations").fetchone()
+    return int(row[0]) if row else 0
+
+
+def upgrade(url: str, busy_seconds: float = 5.0) -> tuple[int, int]:
+    """Bring the database to this program's version, each step in one transaction.
+
+    Returns the versions before and after. Raises UnknownSchema, and StoreUnavailable where the
+    database can't be used.
+    """
+    with connect(url, busy_seconds) as connection, _faults():
+        before = version(connection)
+        if before > len(STEPS):
+            check_version(before, len(STEPS))
+        for number, script in enumerate(STEPS, 1):
+            with connection.transaction():
+                connection.execute("SELECT pg_advisory_xact_lock(%s)", (Lock.UPGRADE,))
+                if version(connection) >= number:
+                    continue
+                if number == 1:
+                    connection.execute("CREATE SCHEMA IF NOT EXISTS rumor")
+                    connection.execute("CREATE TABLE rumor.migrations (version int PRIMARY KEY)")
+                connection.execute(script.encode())
+                if number == 1:
+                    connection.execute(
+                        "INSERT INTO collector VALUES (true, %s, '0001-01-01')", (new_key(),)
+                    )
+                connection.execute("INSERT INTO rumor.migrations VALUES (%s)", (number,))
+        return before, version(connection)
+
+
+@contextmanager
+def _faults() -> Iterator[None]:
+    try:
+        yield
+    except psycopg.Error as error:
+        raise StoreError(f"the database can't be upgraded ({error})") from error
