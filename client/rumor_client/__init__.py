@@ -11,14 +11,13 @@ Importing this costs next to nothing: each name is loaded when it is first used.
 
 from __future__ import annotations
 
-from rumor_client.loading import loading as _loading
+from rumor_client.process.lazy_imports import loading as _loading
 
 # Type checkers take this name as true; importing `typing` would cost ten times this package.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rumor_client.client import Client
-    from rumor_client.consent import Choice, Consent, Effective
-    from rumor_client.delivery import FlushResult, UploadStatus
+    from rumor_client.consent.consent import Choice, Consent, Effective
     from rumor_client.errors import (
         ClientError,
         ConfigurationError,
@@ -26,16 +25,17 @@ if TYPE_CHECKING:
         StateBusy,
         StateUnavailable,
     )
-    from rumor_client.forgetting import Forgotten
-    from rumor_client.memory_state import MemoryState
-    from rumor_client.outbox import Bounds
-    from rumor_client.report import Report, Sent, Waiting
-    from rumor_client.result import Cap, RecordStatus, Result
-    from rumor_client.sqlite_state import SqliteState
-    from rumor_client.state import State
-    from rumor_client.status import Status
-    from rumor_client.transport import Request, Response, Transport
-    from rumor_client.view import Seen
+    from rumor_client.inspection.status import Status
+    from rumor_client.inspection.view import Seen
+    from rumor_client.recording.outbox import Bounds
+    from rumor_client.recording.result import Cap, RecordStatus, Result
+    from rumor_client.state.memory import MemoryState
+    from rumor_client.state.protocol import State
+    from rumor_client.state.report import Report, Sent, Waiting
+    from rumor_client.state.sqlite_state import SqliteState
+    from rumor_client.upload.result import FlushResult, UploadStatus
+    from rumor_client.upload.retraction import Forgotten
+    from rumor_client.upload.transport import Request, Response, Transport
 
 __all__ = [
     "Bounds",
@@ -69,8 +69,8 @@ __all__ = [
 
 _HOMES = {
     "client": ("Client",),
-    "consent": ("Choice", "Consent", "Effective"),
-    "delivery": ("FlushResult", "UploadStatus"),
+    "consent.consent": ("Choice", "Consent", "Effective"),
+    "upload.result": ("FlushResult", "UploadStatus"),
     "errors": (
         "ClientError",
         "ConfigurationError",
@@ -78,16 +78,16 @@ _HOMES = {
         "StateBusy",
         "StateUnavailable",
     ),
-    "forgetting": ("Forgotten",),
-    "memory_state": ("MemoryState",),
-    "outbox": ("Bounds",),
-    "report": ("Report", "Sent", "Waiting"),
-    "result": ("Cap", "RecordStatus", "Result"),
-    "sqlite_state": ("SqliteState",),
-    "state": ("State",),
-    "status": ("Status",),
-    "transport": ("Request", "Response", "Transport"),
-    "view": ("Seen",),
+    "upload.retraction": ("Forgotten",),
+    "state.memory": ("MemoryState",),
+    "recording.outbox": ("Bounds",),
+    "state.report": ("Report", "Sent", "Waiting"),
+    "recording.result": ("Cap", "RecordStatus", "Result"),
+    "state.sqlite_state": ("SqliteState",),
+    "state.protocol": ("State",),
+    "inspection.status": ("Status",),
+    "upload.transport": ("Request", "Response", "Transport"),
+    "inspection.view": ("Seen",),
 }
 
 

@@ -22,11 +22,11 @@ from typing import Any
 
 from rumor_client.client import FORGET_TIMEOUT, Client
 from rumor_client.errors import ConfigurationError, StateBusy, StateUnavailable
-from rumor_client.folders import state_path
-from rumor_client.sqlite_state import SqliteState
+from rumor_client.state.paths import state_path
+from rumor_client.state.sqlite_state import SqliteState
 from rumor_shared.errors import RegistryError
+from rumor_shared.os_errors import explain
 from rumor_shared.registry import load_registry
-from rumor_shared.trouble import explain
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2

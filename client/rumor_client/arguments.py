@@ -6,13 +6,13 @@ import os
 from typing import TYPE_CHECKING
 
 from rumor_client.errors import ConfigurationError
-from rumor_client.folders import state_path
-from rumor_client.loading import loading
-from rumor_client.state import State
+from rumor_client.process.lazy_imports import loading
+from rumor_client.state.paths import state_path
+from rumor_client.state.protocol import State
 from rumor_shared.registry import Registry, load_registry, parse_registry
 
 if TYPE_CHECKING:
-    from rumor_client.transport import Request, Response
+    from rumor_client.upload.transport import Request, Response
 
 
 def registry_from(given: Registry | str | os.PathLike[str] | bytes) -> Registry:
@@ -32,7 +32,7 @@ def state_from(
     if given is not None and not isinstance(given, str | os.PathLike):
         return given
     with loading:  # a simulation in memory needs no SQLite
-        from rumor_client.sqlite_state import SqliteState
+        from rumor_client.state.sqlite_state import SqliteState
 
     return SqliteState(state_path(app, endpoint) if given is None else given)
 
@@ -46,8 +46,8 @@ def check_key(key: str | None) -> str | None:
 
 
 def send(request: Request) -> Response:
-    """Send a request with `rumor_client.network`. Raises NoAnswer."""
+    """Send a request with `rumor_client.upload.urllib_transport`. Raises NoAnswer."""
     with loading:  # http and TLS are the slowest imports of all
-        from rumor_client.network import send
+        from rumor_client.upload.urllib_transport import send
 
     return send(request)

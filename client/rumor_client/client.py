@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from time import monotonic, sleep
 
-from rumor_client.clock import utc_now
-from rumor_client.loading import loading
-from rumor_client.randomness import system_randomness
+from rumor_client.perturbation.randomness import system_randomness
+from rumor_client.process.clock import utc_now
+from rumor_client.process.lazy_imports import loading
 
 # Type checkers take this name as true; what a client is made of is loaded by who makes one.
 TYPE_CHECKING = False
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from decimal import Decimal
     from types import TracebackType
 
-    from rumor_client.clock import Clock
-    from rumor_client.delivery import FlushResult
-    from rumor_client.forgetting import Forgotten
-    from rumor_client.outbox import Bounds
-    from rumor_client.randomness import Randomness
-    from rumor_client.report import Sent, Waiting
-    from rumor_client.result import Result
-    from rumor_client.state import State
-    from rumor_client.status import Status
-    from rumor_client.transport import Transport
-    from rumor_client.upload import Uploader
-    from rumor_client.view import Seen
-    from rumor_client.worker import Worker
+    from rumor_client.inspection.status import Status
+    from rumor_client.inspection.view import Seen
+    from rumor_client.perturbation.randomness import Randomness
+    from rumor_client.process.clock import Clock
+    from rumor_client.recording.outbox import Bounds
+    from rumor_client.recording.result import Result
+    from rumor_client.state.protocol import State
+    from rumor_client.state.report import Sent, Waiting
+    from rumor_client.upload.result import FlushResult
+    from rumor_client.upload.retraction import Forgotten
+    from rumor_client.upload.transport import Transport
+    from rumor_client.upload.uploader import Uploader
+    from rumor_client.upload.worker import Worker
     from rumor_shared.registry import Registry
 
 # How long a denial waits for the request under way, and an app for its last upload.
@@ -77,10 +77,10 @@ class Client:
         # Exact arithmetic and the state file take ten times as long to load as this class.
         with loading:
             from rumor_client.arguments import check_key, registry_from, send, state_from
-            from rumor_client.consent import Consent
-            from rumor_client.ledger import AppCaps, app_cap
-            from rumor_client.outbox import Bounds
-            from rumor_client.recording import Recorder
+            from rumor_client.consent.consent import Consent
+            from rumor_client.recording.ledger import AppCaps, app_cap
+            from rumor_client.recording.outbox import Bounds
+            from rumor_client.recording.recorder import Recorder
 
             # A registry loads the mechanisms that it names.
             self.registry = registry_from(registry)
@@ -109,14 +109,16 @@ class Client:
         self._worker: Worker | None = None
         if endpoint is not None:
             with loading:
-                from rumor_client.transport import check_endpoint
+                from rumor_client.upload.transport import check_endpoint
 
             self._uploader = self._make_uploader(
                 check_endpoint(endpoint), check_key(key), transport or send
             )
             if background:
                 with loading:
-                    from rumor_client.worker import Worker  # threads only where they are wanted
+                    from rumor_client.upload.worker import (
+                        Worker,  # threads only where they are wanted
+                    )
 
                 self._worker = Worker(self._uploader, upload_interval)
 
@@ -127,8 +129,8 @@ class Client:
         transport: Transport,
     ) -> Uploader:
         with loading:  # a client without an endpoint has no use for them
-            from rumor_client.exchange import Exchange
-            from rumor_client.upload import Uploader
+            from rumor_client.upload.collector_api import Exchange
+            from rumor_client.upload.uploader import Uploader
 
         # Bound to the consent and not to the client, which a thread must not keep alive.
         return Uploader(
@@ -162,12 +164,12 @@ class Client:
         Nothing that the network, the collector or the state does is raised.
         """
         with loading:
-            from rumor_client.delivery import FlushResult, UploadStatus
+            from rumor_client.upload.result import FlushResult, UploadStatus
 
         if self._uploader is None:
             return FlushResult(UploadStatus.OFF, detail="there is no endpoint")
-        from rumor_client.exchange import REQUEST_TIMEOUT
-        from rumor_client.worker import drain
+        from rumor_client.upload.collector_api import REQUEST_TIMEOUT
+        from rumor_client.upload.worker import drain
 
         if timeout is None:
             return drain(self._uploader, None, monotonic() + REQUEST_TIMEOUT)
@@ -187,7 +189,7 @@ class Client:
     def status(self) -> Status:
         """Return what holds, what is spent and what waits. Raises StateBusy, StateUnavailable."""
         with loading:
-            from rumor_client.status import status_of  # only who looks needs it
+            from rumor_client.inspection.status import status_of  # only who looks needs it
 
         stopped = self._uploader.stopped if self._uploader else None
         return status_of(
@@ -213,7 +215,7 @@ class Client:
         Raises StateBusy and StateUnavailable.
         """
         with loading:
-            from rumor_client.view import seen  # only who looks needs it
+            from rumor_client.inspection.view import seen  # only who looks needs it
 
         with self._state.transaction() as transaction:
             waiting = transaction.waiting(None, 0, transaction.size().reports)
@@ -229,7 +231,7 @@ class Client:
         nothing is sent either.
         """
         with loading:
-            from rumor_client.forgetting import forget  # once in a device's life
+            from rumor_client.upload.retraction import forget  # once in a device's life
 
         exchange = self._uploader.exchange if self._uploader else None
         deadline = monotonic() + timeout

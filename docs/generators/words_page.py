@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from docs.generators.explained import NOTICE, check_explained, table
 
-from rumor_client import report
-from rumor_client.consent import Choice
-from rumor_client.delivery import UploadStatus
-from rumor_client.result import Cap, RecordStatus
+from rumor_client.consent.consent import Choice
+from rumor_client.recording.result import Cap, RecordStatus
+from rumor_client.state import report
+from rumor_client.upload.result import UploadStatus
 from rumor_server.operations.keyring import Scope
 from rumor_server.queries.service import Status
 from rumor_shared.wire import Reason, Retraction, Verdict

@@ -101,7 +101,7 @@ def create_app(
     """
     is_open, proxies = open_scopes(settings), parse_proxies(settings.trusted_proxies)
     for metric in registry.metrics.values():
-        mechanism_module("rumor_server", metric.mechanism.name)
+        mechanism_module("rumor_server.statistics", metric.mechanism.name)
     store.adopt(registry)
     control = Control(settings)
     adopt(control, registry.sha256)

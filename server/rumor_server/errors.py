@@ -22,7 +22,7 @@ from __future__ import annotations
 import logging
 
 from rumor_shared.errors import RumorError
-from rumor_shared.trouble import explain_listening
+from rumor_shared.os_errors import explain_listening
 
 
 class BadRequest(RumorError):

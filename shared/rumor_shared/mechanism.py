@@ -1,9 +1,9 @@
 """What every mechanism declares, the same on both sides: its parameters and its probabilities.
 
 A mechanism is one module of the same name in three rooms. The one in `rumor_shared.mechanisms` is a
-frozen dataclass of integers made from a metric's table; the one in `rumor_client.mechanisms`
-perturbs a value with it; the one in `rumor_server.statistics.mechanisms` turns payloads into tallies and
-tallies into estimates.
+frozen dataclass of integers made from a metric's table; the one in
+`rumor_client.perturbation.mechanisms` perturbs a value with it; the one in
+`rumor_server.statistics.mechanisms` turns payloads into tallies and tallies into estimates.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def module_name(mechanism: str) -> str:
 
 @cache
 def mechanism_module(room: str, mechanism: str) -> ModuleType:
-    """Import `mechanism`'s module of a room (`rumor_shared`, `rumor_client`, `rumor_server`).
+    """Import `mechanism`'s module below a package (`rumor_shared`, `rumor_client.perturbation`).
 
     Raises UnknownMechanism if there is none.
     """

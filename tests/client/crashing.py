@@ -9,9 +9,12 @@ from typing import Any
 
 import pytest
 
-from rumor_client import MemoryState, Report, client, exchange, forgetting, worker
-from rumor_client.randomness import Randomness
-from rumor_client.state import LOCK_WAIT
+from rumor_client import MemoryState, Report, client
+from rumor_client.perturbation.randomness import Randomness
+from rumor_client.state.protocol import LOCK_WAIT
+from rumor_client.upload import collector_api as exchange
+from rumor_client.upload import retraction as forgetting
+from rumor_client.upload import worker
 
 # As many reports as a history can have waiting, and more.
 MANY = 512

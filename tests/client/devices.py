@@ -9,7 +9,7 @@ from typing import Any
 
 from rumor_client import Client, State, Transport
 from rumor_client.arguments import send
-from rumor_client.clock import Clock
+from rumor_client.process.clock import Clock
 from rumor_client.testing import client_for
 from rumor_client.testing.client import ENDPOINT
 from rumor_client.testing.clock import NOON

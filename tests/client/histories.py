@@ -24,7 +24,7 @@ from rumor_client import (
     Request,
     Response,
 )
-from rumor_client.ledger import EVERYTHING, LIFE, Account
+from rumor_client.recording.ledger import EVERYTHING, LIFE, Account
 from rumor_client.testing import (
     Answer,
     FakeClock,

@@ -14,8 +14,10 @@ import pytest
 from tests.client.devices import ROOT, device
 from tests.client.serving import collecting, serving
 
-from rumor_client import Client, Request, Response, warn, worker
+from rumor_client import Client, Request, Response
+from rumor_client.process import log_once as warn
 from rumor_client.testing import FakeClock, FakeCollector, lost
+from rumor_client.upload import worker
 
 
 def wait_until(condition: Callable[[], bool], seconds: float = 10) -> bool:

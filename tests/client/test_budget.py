@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from tests.client.devices import KRR, NOON, RAPPOR, device, registry_with
 
 from rumor_client import Cap, Client, ConfigurationError, RecordStatus
-from rumor_client.clock import utc_now
-from rumor_client.ledger import app_cap
-from rumor_client.result import Result
+from rumor_client.process.clock import utc_now
+from rumor_client.recording.ledger import app_cap
+from rumor_client.recording.result import Result
 from rumor_client.testing import FakeClock
 
 

@@ -12,21 +12,22 @@ from typing import Any
 import pytest
 from tests.client.devices import ROOT
 
-from rumor_client import Client, MemoryState, Request, Response, upload
+from rumor_client import Client, MemoryState, Request, Response
 from rumor_client.arguments import send
-from rumor_client.body import body_of, text_of
-from rumor_client.clock import utc_now
-from rumor_client.commands.conformance import main
-from rumor_client.conformance.judge import Judge
-from rumor_client.conformance.registry import registry, registry_text
-from rumor_client.conformance.script import CHECKS
-from rumor_client.conformance.server import judging
-from rumor_client.conformance.vectors import vectors
-from rumor_client.mechanisms import krr
-from rumor_client.randomness import Randomness
-from rumor_client.report import Report
+from rumor_client.perturbation.mechanisms import krr
+from rumor_client.perturbation.randomness import Randomness
+from rumor_client.process.clock import utc_now
+from rumor_client.state.report import Report
 from rumor_client.testing import client_for
+from rumor_client.upload import uploader as upload
+from rumor_client.upload.encoding import body_of, text_of
 from rumor_shared.mechanism import mechanism_module
+from rumor_simulations.commands.conformance import main
+from rumor_simulations.conformance.judge import Judge
+from rumor_simulations.conformance.registry import registry, registry_text
+from rumor_simulations.conformance.script import CHECKS
+from rumor_simulations.conformance.server import judging
+from rumor_simulations.conformance.vectors import vectors
 
 PAGE = ROOT / "docs" / "protocol.md"
 FILE = ROOT / "docs" / "protocol-vectors.json"
@@ -41,7 +42,9 @@ def test_every_mechanism_has_vectors() -> None:
     """Each mechanism that a client has is in the registry of the kit, and has payloads."""
     modules = {path.stem for path in Path(krr.__file__).parent.glob("*.py")} - {"__init__"}
     with_payloads = {
-        mechanism_module("rumor_client", registry().metric(each["metric"]).mechanism.name).__name__
+        mechanism_module(
+            "rumor_client.perturbation", registry().metric(each["metric"]).mechanism.name
+        ).__name__
         for each in vectors()["payloads"]
     }
     assert {name.rpartition(".")[2] for name in with_payloads} == modules
@@ -55,7 +58,7 @@ def test_payload_vectors_hold_exactly_the_bytes_that_are_read() -> None:
             continue
         stream = io.BytesIO(bytes.fromhex(each["random"]))
         read = Randomness(stream.read)
-        module = mechanism_module("rumor_client", metric.mechanism.name)
+        module = mechanism_module("rumor_client.perturbation", metric.mechanism.name)
         payload = module.perturb(metric, each["value"], each["cohort"], read)
         assert payload.hex() == each["payload"]
         assert stream.read() == b""

@@ -19,7 +19,7 @@ from rumor_client import (
     Response,
     UploadStatus,
 )
-from rumor_client.consent import Consent, Effective
+from rumor_client.consent.consent import Consent, Effective
 from rumor_client.testing import FakeClock, FakeCollector, lost
 
 TODAY = NOON.date()

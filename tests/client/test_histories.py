@@ -15,14 +15,16 @@ from hypothesis.stateful import run_state_machine_as_test
 from tests.client.crashing import Ticks
 from tests.client.histories import Histories
 
-from rumor_client import forgetting, recording, upload
-from rumor_client.body import body_of
-from rumor_client.consent import Consent
-from rumor_client.memory_state import _Contents
-from rumor_client.perturbation import new_id
-from rumor_client.randomness import system_randomness
-from rumor_client.recording import Recorder
-from rumor_client.report import Report
+from rumor_client.consent.consent import Consent
+from rumor_client.perturbation.perturb import new_id
+from rumor_client.perturbation.randomness import system_randomness
+from rumor_client.recording import recorder as recording
+from rumor_client.recording.recorder import Recorder
+from rumor_client.state.memory import _Contents
+from rumor_client.state.report import Report
+from rumor_client.upload import retraction as forgetting
+from rumor_client.upload import uploader as upload
+from rumor_client.upload.encoding import body_of
 
 MANY = int(os.environ.get("RUMOR_HISTORIES", "2000" if os.environ.get("CI") else "300"))
 # A history too slow to be healthy is one that forgets; the run as a whole is bounded.

@@ -12,7 +12,7 @@ from tests.client.test_public import REGISTRY
 
 from rumor_client import Client
 from rumor_client.__main__ import main
-from rumor_client.sqlite_schema import APPLICATION_ID, SCHEMA_VERSION
+from rumor_client.state.sqlite_schema import APPLICATION_ID, SCHEMA_VERSION
 from rumor_client.testing import FakeCollector
 
 

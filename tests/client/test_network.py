@@ -14,9 +14,10 @@ import pytest
 from tests.client.devices import device
 from tests.client.serving import serving, write
 
-from rumor_client import ConfigurationError, NoAnswer, Request, Response, UploadStatus, network
+from rumor_client import ConfigurationError, NoAnswer, Request, Response, UploadStatus
 from rumor_client.testing import FakeCollector
-from rumor_client.transport import check_endpoint
+from rumor_client.upload import urllib_transport as network
+from rumor_client.upload.transport import check_endpoint
 
 
 def post(url: str, timeout: float = 5) -> Response:

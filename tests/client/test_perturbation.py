@@ -12,9 +12,9 @@ import pytest
 from tests.client.devices import KRR, RAPPOR, device, registry_with
 
 from rumor_client import MemoryState
-from rumor_client.perturbation import perturb
-from rumor_client.randomness import Randomness, permanent_randomness, system_randomness
-from rumor_client.state import Identity, State
+from rumor_client.perturbation.perturb import perturb
+from rumor_client.perturbation.randomness import Randomness, permanent_randomness, system_randomness
+from rumor_client.state.protocol import Identity, State
 from rumor_shared.mechanism import mechanism_module
 from rumor_shared.metric import Metric
 from rumor_shared.registry import Registry
@@ -45,7 +45,7 @@ def answering(
 def test_a_permanent_answer_is_the_same_for_ever() -> None:
     """One value gives one permanent answer, in any state, from secret and value alone."""
     metric = browser()
-    module = mechanism_module("rumor_client", "rappor")
+    module = mechanism_module("rumor_client.perturbation", "rappor")
     expected = module.permanent(
         metric, "x", 5, permanent_randomness(IDENTITY.secret, "browser", 1, 5, b"x")
     )

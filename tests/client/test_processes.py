@@ -19,8 +19,9 @@ import pytest
 from tests.client.devices import RAPPOR, ROOT, device, registry_with
 from tests.client.serving import collecting
 
-from rumor_client import RecordStatus, warn
-from rumor_client.clock import utc_now
+from rumor_client import RecordStatus
+from rumor_client.process import log_once as warn
+from rumor_client.process.clock import utc_now
 from rumor_client.testing import FakeCollector
 
 SETUP = """

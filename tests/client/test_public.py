@@ -13,7 +13,7 @@ from tests.client.devices import ENDPOINT, KRR, NOON, ROOT, device, registry_wit
 
 import rumor_client
 from rumor_client import Bounds, Client, RecordStatus
-from rumor_client.report import OVERHEAD_BYTES
+from rumor_client.state.report import OVERHEAD_BYTES
 from rumor_client.testing import FakeClock, FakeCollector
 from rumor_shared.errors import InvalidValue, RegistryError, UnknownMetric
 

@@ -13,7 +13,7 @@ from itertools import product
 
 import pytest
 
-from rumor_client.randomness import Randomness, permanent_randomness, system_randomness
+from rumor_client.perturbation.randomness import Randomness, permanent_randomness, system_randomness
 from rumor_shared.probability import ONE
 from rumor_shared.wire import length_prefixed
 

@@ -25,10 +25,10 @@ from tests.client.mechanisms.contract import (
 )
 from tests.client.mechanisms.exact_law import report_law
 
-from rumor_client.hmac_drbg import HmacDrbg
-from rumor_client.mechanisms import rappor
-from rumor_client.randomness import Randomness, permanent_randomness
-from rumor_client.rappor_secret import cohort_of_secret, permanent_stream, respond
+from rumor_client.perturbation.hmac_drbg import HmacDrbg
+from rumor_client.perturbation.mechanisms import rappor
+from rumor_client.perturbation.randomness import Randomness, permanent_randomness
+from rumor_client.perturbation.rappor_secret import cohort_of_secret, permanent_stream, respond
 from rumor_shared.mechanisms.rappor import Rappor
 from rumor_shared.metric import Metric
 from rumor_shared.probability import ONE

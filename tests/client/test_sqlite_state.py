@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 from tests.client.devices import PURPOSE, RAPPOR, ROOT, device, registry_with
 
-from rumor_client import Client, RecordStatus, SqliteState, StateBusy, StateUnavailable, warn
-from rumor_client.sqlite_schema import APPLICATION_ID, SCHEMA_VERSION
+from rumor_client import Client, RecordStatus, SqliteState, StateBusy, StateUnavailable
+from rumor_client.process import log_once as warn
+from rumor_client.state.sqlite_schema import APPLICATION_ID, SCHEMA_VERSION
 from rumor_client.testing import FakeCollector
 
 

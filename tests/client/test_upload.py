@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from tests.client.devices import KRR, RAPPOR, device, registry_with
 
 from rumor_client import Client, FlushResult, Request, Response, UploadStatus
-from rumor_client.backoff import LONGEST
 from rumor_client.testing import (
     Answer,
     FakeClock,
@@ -26,6 +25,7 @@ from rumor_client.testing import (
     refusal,
     times,
 )
+from rumor_client.upload.backoff import LONGEST
 from rumor_shared.wire import JSON, pseudonym
 
 

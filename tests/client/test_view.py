@@ -9,9 +9,9 @@ import pytest
 from tests.client.devices import KRR, RAPPOR, device, registry_with
 
 from rumor_client import Report
-from rumor_client.status import odds
+from rumor_client.inspection.status import odds
+from rumor_client.inspection.view import meaning
 from rumor_client.testing import FakeCollector, lost
-from rumor_client.view import meaning
 
 ABC = ["a", "b", "c"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rumor_shared.trouble import explain, explain_listening
+from rumor_shared.os_errors import explain, explain_listening
 
 
 def refusal(path: Path, mode: str = "r") -> OSError:

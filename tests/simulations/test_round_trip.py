@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import rumor_shared.mechanisms
-from rumor_client.randomness import Randomness, permanent_randomness
+from rumor_client.perturbation.randomness import Randomness, permanent_randomness
 from rumor_server.statistics.estimation import Estimates, estimate_metric
 from rumor_server.statistics.tally import Tally
 from rumor_shared.mechanism import mechanism_module
@@ -61,7 +61,7 @@ def metric_of(mechanism: str, fields: Mapping[str, Any]) -> Metric:
 
 def reported(metric: Metric, texts: list[str], seed: int) -> Tally:
     """The tally of one report a device, each made by the client and checked on arrival."""
-    client = mechanism_module("rumor_client", metric.mechanism.name)
+    client = mechanism_module("rumor_client.perturbation", metric.mechanism.name)
     live = Randomness(random.Random(seed).randbytes)
     cohorts: list[list[bytes]] = [[] for _ in range(metric.mechanism.cohorts)]
     for device, text in enumerate(texts):
@@ -75,7 +75,7 @@ def reported(metric: Metric, texts: list[str], seed: int) -> Tally:
             payload = client.perturb(metric, text, cohort, live)
         metric.mechanism.check_payload(payload)
         cohorts[cohort].append(payload)
-    server = mechanism_module("rumor_server", metric.mechanism.name)
+    server = mechanism_module("rumor_server.statistics", metric.mechanism.name)
     counts = np.array([server.tally(metric.mechanism, payloads) for payloads in cohorts])
     return Tally(np.array([len(payloads) for payloads in cohorts]), counts)
 

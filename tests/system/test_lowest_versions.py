@@ -25,7 +25,7 @@ def test_lowest_versions_make_the_published_vectors(tmp_path: Path) -> None:
     python = str(tmp_path / "bin" / "python")
     pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet"]
     subprocess.run([*pip, *wanted], check=True)
-    script = "from rumor_client.commands.conformance import main; main(['vectors'])"
+    script = "from rumor_simulations.commands.conformance import main; main(['vectors'])"
     rooms = f"{HOUSE / 'client'}:{HOUSE / 'shared'}"
     printed = subprocess.run(
         [python, "-c", script],

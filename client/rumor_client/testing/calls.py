@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from rumor_client.client import Client
-from rumor_client.result import Result
+from rumor_client.recording.result import Result
 
 
 class Call(NamedTuple):

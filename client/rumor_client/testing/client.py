@@ -7,14 +7,14 @@ from collections.abc import Callable
 from decimal import Decimal
 
 from rumor_client.client import DEFAULT_INTERVAL, Client
-from rumor_client.clock import Clock
-from rumor_client.memory_state import MemoryState
-from rumor_client.outbox import Bounds
-from rumor_client.randomness import Randomness, system_randomness
-from rumor_client.state import State
+from rumor_client.perturbation.randomness import Randomness, system_randomness
+from rumor_client.process.clock import Clock
+from rumor_client.recording.outbox import Bounds
+from rumor_client.state.memory import MemoryState
+from rumor_client.state.protocol import State
 from rumor_client.testing.clock import FakeClock
 from rumor_client.testing.script import lost
-from rumor_client.transport import Transport
+from rumor_client.upload.transport import Transport
 from rumor_shared.registry import Registry
 
 # RFC 2606: a name that never resolves. A test can't reach a real collector by accident.

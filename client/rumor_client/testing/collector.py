@@ -8,7 +8,7 @@ from typing import Any
 
 from rumor_client.errors import NoAnswer
 from rumor_client.testing.script import Answer, answer, contents, refusal
-from rumor_client.transport import Request, Response
+from rumor_client.upload.transport import Request, Response
 from rumor_shared.wire import RETRACTIONS_PATH, Retraction
 
 Fields = Mapping[str, Any]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from rumor_client.randomness import Randomness
+from rumor_client.perturbation.randomness import Randomness
 
 
 def seeded(seed: int) -> Callable[[], Randomness]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from rumor_client.errors import NoAnswer
-from rumor_client.transport import Request, Response
+from rumor_client.upload.transport import Request, Response
 from rumor_shared.wire import JSON, PROBLEM
 
 Answer = Callable[[Request], Response]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rumor_client.transport import Request, Response, Transport
+from rumor_client.upload.transport import Request, Response, Transport
 
 
 class RecordingTransport:

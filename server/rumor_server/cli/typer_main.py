@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from rumor_shared.trouble import explain
+from rumor_shared.os_errors import explain
 
 EXIT_WRONG = 1
 _PIPED_WIDTH = 200

@@ -22,8 +22,8 @@ from rumor_server.storage.open_store import open_store
 from rumor_server.storage.operator_tables import Control
 from rumor_server.storage.registry_in_force import in_force
 from rumor_shared.errors import RumorError
+from rumor_shared.os_errors import explain
 from rumor_shared.registry import Registry, load_registry
-from rumor_shared.trouble import explain
 
 # Before this release, a checkpoint and a commit of two processes may lose pages ("WAL-reset
 # bug", sqlite.org/wal.html).

@@ -149,7 +149,7 @@ def _option(name: str, values: tuple[str, ...], epsilon: Decimal) -> Option | Re
         return from_fields(name, _Answers({"epsilon": epsilon, **fields}, values))
 
     k = len(values)
-    module = mechanism_module("rumor_server", name)
+    module = mechanism_module("rumor_server.statistics", name)
     fields = module.settle(build, k) if hasattr(module, "settle") else {}
     mechanism = build(fields)
     if mechanism.payload_bytes > MAX_PAYLOAD_BYTES:

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import Request, urlopen
 
 from rumor_shared.errors import RumorError
-from rumor_shared.trouble import explain
+from rumor_shared.os_errors import explain
 
 _KEY_WANTED = frozenset({401, 403})
 _KEY_HINT = " (an analyst key goes into --key, RUMOR_KEY or key=)"

@@ -47,6 +47,6 @@ class Tally:
 
 def tally_of(metric: Metric, payloads: Sequence[bytes]) -> NDArray[np.int64]:
     """Return int64 (cells,): the sum of the increments of one cohort's checked payloads."""
-    module = mechanism_module("rumor_server", metric.mechanism.name)
+    module = mechanism_module("rumor_server.statistics", metric.mechanism.name)
     counts: NDArray[np.int64] = module.tally(metric.mechanism, payloads)
     return counts

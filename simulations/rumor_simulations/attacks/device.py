@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import random
 
-from rumor_client.memory_state import MemoryState
-from rumor_client.perturbation import Answer, new_secret, perturb
-from rumor_client.randomness import Randomness
+from rumor_client.perturbation.perturb import Answer, new_secret, perturb
+from rumor_client.perturbation.randomness import Randomness
+from rumor_client.state.memory import MemoryState
 from rumor_shared.metric import Metric
 
 

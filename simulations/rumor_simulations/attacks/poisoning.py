@@ -21,7 +21,7 @@ from typing import cast
 
 import numpy as np
 
-from rumor_client.randomness import Randomness
+from rumor_client.perturbation.randomness import Randomness
 from rumor_server.statistics.estimation import estimate_metric, norm_sub
 from rumor_server.statistics.tally import Tally
 from rumor_shared.bits import encode_bits
@@ -139,7 +139,7 @@ def craft(
 def _items(
     metric: Metric, targets: Sequence[str], fakes: int, rng: np.random.Generator
 ) -> list[bytes]:
-    module = mechanism_module("rumor_client", metric.mechanism.name)
+    module = mechanism_module("rumor_client.perturbation", metric.mechanism.name)
     live: Randomness = pooled_randomness()
     made = []
     for i in rng.integers(len(targets), size=fakes).tolist():
@@ -243,7 +243,7 @@ def _tally(metric: Metric, payloads: Sequence[bytes]) -> Tally:
     mechanism = metric.mechanism
     for payload in payloads[:1]:
         mechanism.check_payload(payload)
-    adding = mechanism_module("rumor_server", mechanism.name).tally
+    adding = mechanism_module("rumor_server.statistics", mechanism.name).tally
     return Tally(np.array([len(payloads)]), adding(mechanism, payloads)[None, :])
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from rumor_client.perturbation import Answer
+from rumor_client.perturbation.perturb import Answer
 from rumor_simulations.attacks.device import Device
 from rumor_simulations.attacks.guess import best_guess, likeliest
 from rumor_simulations.attacks.outcome import Outcome

@@ -8,7 +8,7 @@ from typing import cast
 import numpy as np
 from scipy.special import logsumexp
 
-from rumor_client.perturbation import Answer
+from rumor_client.perturbation.perturb import Answer
 from rumor_shared.mechanisms.rappor import Rappor
 from rumor_shared.metric import Metric
 from rumor_shared.probability import ONE

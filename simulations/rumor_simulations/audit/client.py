@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from rumor_client.randomness import Randomness, permanent_randomness
+from rumor_client.perturbation.randomness import Randomness, permanent_randomness
 from rumor_shared.mechanism import mechanism_module
 from rumor_shared.metric import Metric
 from rumor_shared.probability import HALF
@@ -73,7 +73,7 @@ def _response_law(instantaneous: Instantaneous, metric: Metric, answer: bytes, l
 
 def installed_client(metric: Metric) -> Client:
     """Return the client that is installed here for the metric's mechanism."""
-    module = mechanism_module("rumor_client", metric.mechanism.name)
+    module = mechanism_module("rumor_client.perturbation", metric.mechanism.name)
     return Client(
         module.perturb, getattr(module, "permanent", None), getattr(module, "instantaneous", None)
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rumor_client import Client, NoAnswer, Request, Response
-from rumor_client.randomness import Randomness, system_randomness
+from rumor_client.perturbation.randomness import Randomness, system_randomness
 from rumor_shared.registry import Registry, registry_of
 
 ENDPOINT = "https://collector.invalid"

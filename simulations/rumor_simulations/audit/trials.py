@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rumor_client.randomness import Randomness
+from rumor_client.perturbation.randomness import Randomness
 from rumor_shared.metric import Metric
 from rumor_simulations.audit.client import Client
 from rumor_simulations.crowd import Counts, Octets

@@ -14,8 +14,8 @@ from rich.progress import Progress
 from rich.table import Table
 
 from rumor_shared.errors import RegistryError
+from rumor_shared.os_errors import explain
 from rumor_shared.registry import load_registry
-from rumor_shared.trouble import explain
 from rumor_simulations.attacks.campaign import Poisoned, attack_people, attack_results
 from rumor_simulations.attacks.figures import draw_people, draw_poisoning
 from rumor_simulations.attacks.outcome import Outcome

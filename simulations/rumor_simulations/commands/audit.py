@@ -16,8 +16,8 @@ from rich.progress import Progress
 
 from rumor_shared.errors import RegistryError
 from rumor_shared.metric import Metric
+from rumor_shared.os_errors import explain
 from rumor_shared.registry import load_registry
-from rumor_shared.trouble import explain
 from rumor_simulations.audit.mechanism_audit import Finding, audit_metric
 from rumor_simulations.audit.pipeline import CHECKS, Check, audit_pipeline
 from rumor_simulations.audit.plan import EPSILONS, standard_metrics

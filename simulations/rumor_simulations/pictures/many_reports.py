@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rumor_client.mechanisms import krr
+from rumor_client.perturbation.mechanisms import krr
 from rumor_client.testing import seeded
 from rumor_server.statistics.estimation import Estimates, estimate_metric
 from rumor_server.statistics.tally import Tally, tally_of

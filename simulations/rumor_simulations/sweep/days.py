@@ -67,7 +67,7 @@ def _tally_day(
     for device, value in zip(devices, held.tolist(), strict=True):
         answer = device.answer(metric, texts[value])
         payloads[answer.cohort].append(answer.payload)
-    adding = mechanism_module("rumor_server", mechanism.name).tally
+    adding = mechanism_module("rumor_server.statistics", mechanism.name).tally
     return Tally(
         np.array([len(of_cohort) for of_cohort in payloads], dtype=np.int64),
         np.stack([adding(mechanism, of_cohort) for of_cohort in payloads]),

@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 
-from rumor_client.randomness import Randomness
+from rumor_client.perturbation.randomness import Randomness
 from rumor_server.statistics.tally import Tally
 from rumor_shared.mechanism import mechanism_module
 from rumor_shared.metric import Metric
@@ -24,7 +24,7 @@ def play_crowd(metric: Metric, crowd: Crowd, rng: np.random.Generator) -> Tally:
     """
     live = Randomness(random.Random(int(rng.integers(2**63))).randbytes)
     client, mechanism = installed_client(metric), metric.mechanism
-    adding = mechanism_module("rumor_server", mechanism.name).tally
+    adding = mechanism_module("rumor_server.statistics", mechanism.name).tally
     total = Tally.empty(mechanism)
     waiting: list[list[bytes]] = [[] for _ in range(mechanism.cohorts)]
     held = 0

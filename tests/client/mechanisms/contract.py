@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 from tests.client.mechanisms.exact_law import largest_ratio, report_law
 
-from rumor_client.randomness import Randomness
+from rumor_client.perturbation.randomness import Randomness
 from rumor_shared.epsilon import micro_epsilon
 from rumor_shared.errors import MalformedPayload
 from rumor_shared.mechanism import mechanism_module
@@ -125,7 +125,7 @@ class MechanismContract(ABC):
     def test_length_is_constant(self) -> None:
         """A payload has the declared length whatever the value and the draw."""
         metric = self.wide_metric()
-        module = mechanism_module("rumor_client", metric.mechanism.name)
+        module = mechanism_module("rumor_client.perturbation", metric.mechanism.name)
         values = metric.mechanism.values or ("", "a", "é" * 700)
         live = seeded(1)
         for value in (values[0], values[len(values) // 2], values[-1]):

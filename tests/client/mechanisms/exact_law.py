@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import combinations
 
-from rumor_client.randomness import Randomness
+from rumor_client.perturbation.randomness import Randomness
 from rumor_shared.mechanism import mechanism_module
 from rumor_shared.metric import Metric
 from rumor_simulations.audit import exact_law
@@ -33,7 +33,7 @@ def law_of(run: Callable[[Randomness], bytes]) -> Law:
 
 def report_law(metric: Metric, text: str, cohort: int) -> Law:
     """Return the law of the payload that the installed client sends for a value, memo empty."""
-    module = mechanism_module("rumor_client", metric.mechanism.name)
+    module = mechanism_module("rumor_client.perturbation", metric.mechanism.name)
     if not metric.mechanism.memoised:
         return law_of(lambda live: module.perturb(metric, text, cohort, live))
     mixed: Law = {}
@@ -46,7 +46,7 @@ def report_law(metric: Metric, text: str, cohort: int) -> Law:
 
 def response_law(metric: Metric, answer: bytes) -> Law:
     """Return the law of the payload given a permanent answer."""
-    module = mechanism_module("rumor_client", metric.mechanism.name)
+    module = mechanism_module("rumor_client.perturbation", metric.mechanism.name)
     return law_of(lambda live: module.instantaneous(metric, answer, live))
 
 

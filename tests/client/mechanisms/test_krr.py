@@ -9,7 +9,7 @@ import pytest
 from tests.client.mechanisms.contract import MechanismContract, check_law, letters, metric_with
 from tests.client.mechanisms.exact_law import law_of
 
-from rumor_client.randomness import Randomness
+from rumor_client.perturbation.randomness import Randomness
 from rumor_shared.mechanisms.krr import Krr
 from rumor_shared.metric import Metric
 

@@ -19,8 +19,8 @@ from tests.client.mechanisms.contract import (
 )
 from tests.client.mechanisms.exact_law import law_of, response_law
 
-from rumor_client.mechanisms import rappor
-from rumor_client.randomness import permanent_randomness
+from rumor_client.perturbation.mechanisms import rappor
+from rumor_client.perturbation.randomness import permanent_randomness
 from rumor_shared.bits import encode_bits
 from rumor_shared.epsilon import micro_epsilon
 from rumor_shared.hashing import hash_bytes

@@ -12,8 +12,8 @@ import pytest
 from tests.client.mechanisms.contract import MechanismContract, check_law, letters, metric_with
 from tests.client.mechanisms.exact_law import branches, law_of
 
-from rumor_client.mechanisms.subset import uniform_subset
-from rumor_client.randomness import Randomness
+from rumor_client.perturbation.mechanisms.subset import uniform_subset
+from rumor_client.perturbation.randomness import Randomness
 from rumor_shared.errors import MalformedPayload
 from rumor_shared.mechanisms.subset import Subset
 from rumor_shared.metric import Metric

@@ -19,8 +19,8 @@ from tests.client.mechanisms.contract import (
 )
 from tests.client.mechanisms.exact_law import law_of
 
-from rumor_client.mechanisms import unary
-from rumor_client.randomness import Randomness
+from rumor_client.perturbation.mechanisms import unary
+from rumor_client.perturbation.randomness import Randomness
 from rumor_shared.bits import encode_bits
 from rumor_shared.mechanisms.unary import Unary
 from rumor_shared.metric import Metric

@@ -241,7 +241,7 @@ class StatisticsContract(ABC):
 def tally_of(metric: Metric) -> Callable[[list[bytes]], Tally]:
     """Return a function from payloads of one cohort to a tally."""
     mechanism = metric.mechanism
-    module = mechanism_module("rumor_server", mechanism.name)
+    module = mechanism_module("rumor_server.statistics", mechanism.name)
 
     def count(payloads: list[bytes]) -> Tally:
         for payload in payloads:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rumor_client.randomness import Randomness
+from rumor_client.perturbation.randomness import Randomness
 from rumor_shared.metric import Metric
 from rumor_shared.registry import Registry, registry_of
 from rumor_simulations.attacks import people, profiles

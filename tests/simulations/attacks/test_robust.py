@@ -23,7 +23,7 @@ def poisoned(metric: Metric, favoured: str, fakes: int) -> Tally:
     """The tally of fakes with the maximal gain for one value."""
     rng = np.random.default_rng(1)
     payloads = craft(metric, Poison.MAXIMAL, [favoured], fakes, rng)
-    adding = mechanism_module("rumor_server", metric.mechanism.name).tally
+    adding = mechanism_module("rumor_server.statistics", metric.mechanism.name).tally
     return Tally(np.array([fakes]), adding(metric.mechanism, payloads)[None, :])
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 from functools import partial
 from typing import cast
 
-from rumor_client.mechanisms import krr, rappor, unary
-from rumor_client.mechanisms.subset import uniform_subset
-from rumor_client.randomness import Randomness
+from rumor_client.perturbation.mechanisms import krr, rappor, unary
+from rumor_client.perturbation.mechanisms.subset import uniform_subset
+from rumor_client.perturbation.randomness import Randomness
 from rumor_shared.bits import encode_bits
 from rumor_shared.mechanisms.hadamard import Hadamard
 from rumor_shared.mechanisms.krr import Krr

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from rumor_client import Client, FlushResult, MemoryState, RecordStatus, Result
-from rumor_client.randomness import Randomness, system_randomness
+from rumor_client.perturbation.randomness import Randomness, system_randomness
 from rumor_simulations.audit.device_bench import FRESH, VALUES
 
 # What a forked child inherits.

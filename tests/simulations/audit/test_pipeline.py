@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rumor_client.mechanisms import local_hashing
-from rumor_client.randomness import Randomness, system_randomness
+from rumor_client.perturbation.mechanisms import local_hashing
+from rumor_client.perturbation.randomness import Randomness, system_randomness
 from rumor_shared.metric import Metric
 from rumor_simulations.audit.pipeline import CHECKS, audit_pipeline
 from rumor_simulations.audit.probe import INSTALLED, run_probe
@@ -51,14 +51,14 @@ def test_permanent_answer_redrawn_on_each_call_is_caught(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Planted fault: a permanent answer that comes from the system's randomness."""
-    name = "rumor_client.perturbation.permanent_randomness"
+    name = "rumor_client.perturbation.perturb.permanent_randomness"
     monkeypatch.setattr(name, lambda *arguments: system_randomness())
     assert CHECKS["a permanent answer outlives restarts"](tmp_path, INSTALLED) is not None
 
 
 def test_slots_beyond_the_cap_are_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted fault: a memo that forgets how many values have an answer of their own."""
-    name = "rumor_client.sqlite_transaction.SqliteTransaction.slots"
+    name = "rumor_client.state.sqlite_transaction.SqliteTransaction.slots"
     monkeypatch.setattr(name, lambda self, series: ())
     found = CHECKS["values beyond the cap answer from the last slot"](tmp_path, INSTALLED)
     assert found is not None

@@ -29,7 +29,7 @@ def flat(tally: Tally) -> Cells:
 
 def increment(mechanism: Mechanism, cohort: int, payload: bytes) -> Cells:
     """Return what one report adds to a tally, by the server's own code."""
-    module = mechanism_module("rumor_server", mechanism.name)
+    module = mechanism_module("rumor_server.statistics", mechanism.name)
     tally = Tally.empty(mechanism)
     tally.reports[cohort] += 1
     tally.counts[cohort] += module.tally(mechanism, [payload])

@@ -40,7 +40,7 @@ def bits_of(mechanism: Mechanism) -> Bits | None:
     test: each number is as likely as some population makes it. One that sends sets of a fixed size
     has its size checked on arrival.
     """
-    module = mechanism_module("rumor_server", mechanism.name)
+    module = mechanism_module("rumor_server.statistics", mechanism.name)
     bits: Bits | None = module.bits(mechanism) if hasattr(module, "bits") else None
     return bits
 
@@ -54,7 +54,7 @@ def cell_chances(mechanism: Mechanism) -> tuple[float, float] | None:
     bits = bits_of(mechanism)
     if bits is not None:
         return min(bits.p1, bits.p0), max(bits.p1, bits.p0)
-    module = mechanism_module("rumor_server", mechanism.name)
+    module = mechanism_module("rumor_server.statistics", mechanism.name)
     if not hasattr(module, "cell_chances"):
         return None
     least, most = module.cell_chances(mechanism)

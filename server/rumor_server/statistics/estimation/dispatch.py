@@ -34,7 +34,7 @@ def estimate_metric(
     _check_shape(metric, tally)
     if candidates is not None and metric.mechanism.values is not None:
         raise ValueError(f"candidates: metric {metric.name!r} has a closed domain; leave them out")
-    module = mechanism_module("rumor_server", metric.mechanism.name)
+    module = mechanism_module("rumor_server.statistics", metric.mechanism.name)
     bound = {"repeats": repeats} if metric.mechanism.memoised else {}
     estimates: Estimates = module.estimate(metric, tally, candidates, alpha=alpha, **bound)
     return estimates
@@ -51,7 +51,7 @@ def group(metric: Metric, tally: Tally, groups: Groups, *, alpha: float = 0.05) 
         raise ValueError(
             f"groups: metric {metric.name!r} has an open domain; values of closed ones are summed"
         )
-    module = mechanism_module("rumor_server", metric.mechanism.name)
+    module = mechanism_module("rumor_server.statistics", metric.mechanism.name)
     estimates: Estimates = module.group(metric, tally, groups, alpha=alpha)
     return estimates
 

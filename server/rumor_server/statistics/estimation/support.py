@@ -10,7 +10,7 @@ from rumor_shared.mechanism import Mechanism, mechanism_module
 
 def support(mechanism: Mechanism) -> tuple[Fraction, Fraction]:
     """Return (p, q): the mechanism's own, unless its server module says what a report supports."""
-    module = mechanism_module("rumor_server", mechanism.name)
+    module = mechanism_module("rumor_server.statistics", mechanism.name)
     own: Any = mechanism
     p, q = module.support(own) if hasattr(module, "support") else (own.p, own.q)
     return p, q
@@ -21,5 +21,5 @@ def is_pure(mechanism: Mechanism) -> bool:
 
     So it is over a closed domain, unless the server module has cells that are told apart by one.
     """
-    module = mechanism_module("rumor_server", mechanism.name)
+    module = mechanism_module("rumor_server.statistics", mechanism.name)
     return mechanism.values is not None and not hasattr(module, "free_cells")

@@ -10,7 +10,7 @@ from pathlib import Path
 from rumor_server.errors import StoreError, StoreUnavailable, UnknownSchema
 from rumor_server.ingestion.keyed_hashes import new_key
 from rumor_server.storage.migrations import check_version, steps
-from rumor_shared.trouble import explain
+from rumor_shared.os_errors import explain
 
 # "RUMR": tells our files from any other program's.
 APPLICATION_ID = 0x52554D52

@@ -18,7 +18,7 @@ from functools import partial
 from itertools import zip_longest
 from statistics import median
 
-from rumor_client.randomness import permanent_randomness, system_randomness
+from rumor_client.perturbation.randomness import permanent_randomness, system_randomness
 from rumor_shared.mechanism import mechanism_module
 from rumor_shared.metric import Metric
 from rumor_shared.registry import registry_of
@@ -102,7 +102,7 @@ def _rows(name: str, peer: Peer | None) -> list[Row]:
 
 def perturbations(metric: Metric) -> list[Callable[[], bytes]]:
     """Return what makes a report and, for permanent answers, its instantaneous response alone."""
-    module = mechanism_module("rumor_client", metric.mechanism.name)
+    module = mechanism_module("rumor_client.perturbation", metric.mechanism.name)
     text = _VALUES[0]
 
     def permanent() -> bytes:

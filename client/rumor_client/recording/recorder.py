@@ -1,0 +1,121 @@
+"""One record: ask for consent, check the accounts, perturb, and store debit and report in one
+transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date
+from time import monotonic
+
+from rumor_client.consent.consent import Consent
+from rumor_client.errors import StateBusy, StateUnavailable
+from rumor_client.perturbation.perturb import new_id, new_secret, perturb, series_of
+from rumor_client.perturbation.randomness import Randomness
+from rumor_client.process.clock import Clock
+from rumor_client.process.log_once import warn_once
+from rumor_client.recording.ledger import AppCaps, Limits, charges, cost, limits, refusal
+from rumor_client.recording.outbox import Bounds, put
+from rumor_client.recording.result import RecordStatus, Result
+from rumor_client.state.protocol import LOCK_WAIT, State, Transaction
+from rumor_client.state.report import Report
+from rumor_shared.days import utc_day
+from rumor_shared.metric import Metric
+from rumor_shared.registry import Registry
+
+
+class Recorder:
+    """Makes reports for the metrics of one registry, under its caps and the app's."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        caps: AppCaps,
+        bounds: Bounds,
+        *,
+        state: State,
+        consent: Consent,
+        clock: Clock,
+        randomness: Callable[[], Randomness],
+    ) -> None:
+        self._registry = registry
+        self._caps = caps
+        self._bounds = bounds
+        self._state = state
+        self._consent = consent
+        self._clock = clock
+        self._randomness = randomness
+        self._limits: dict[str, Limits] = {}
+        self._closed = False
+
+    def close(self) -> None:
+        """Record nothing more."""
+        self._closed = True
+
+    def record(self, metric: str, value: object) -> Result:
+        """Perturb `value` and store the report, if there is consent and budget for it.
+
+        Raises UnknownMetric, InvalidValue, and ValueError for a naive clock: see `Client.record`.
+        """
+        declared = self._registry.metric(metric)
+        if self._closed:
+            return Result(RecordStatus.CLOSED, metric)
+        day = utc_day(self._clock())
+        deadline = monotonic() + LOCK_WAIT
+        try:
+            if not self._consent.is_granted(declared.purpose):
+                return Result(RecordStatus.NO_CONSENT, metric)
+            if declared.expired(day):
+                return Result(RecordStatus.EXPIRED, metric)
+            text = declared.text_of(value)
+            with self._state.transaction(max(0.0, deadline - monotonic())) as transaction:
+                # Another process may have denied since.
+                stored = transaction.choices()
+                if not self._consent.resolve(declared.purpose, stored).granted:
+                    return Result(RecordStatus.NO_CONSENT, metric)
+                return self._report(transaction, declared, text, day)
+        except StateBusy:
+            return Result(RecordStatus.BUSY, metric)
+        except StateUnavailable as error:
+            warn_once("unavailable", f"rumor: {error}")
+            return Result(RecordStatus.UNAVAILABLE, metric)
+
+    def _report(self, transaction: Transaction, metric: Metric, text: str, day: date) -> Result:
+        """Make a report of `metric.text_of(value)`, or write nothing and say which cap is met.
+
+        The decision rests on counts and totals alone. The id is drawn after the perturbation, from
+        the same fresh randomness.
+        """
+        identity = transaction.identity()
+        counted = (0, 0)
+        if identity is not None:
+            counted = transaction.reports(series_of(metric, identity), day)
+        asked = cost(metric, counted[0] + 1, counted[1] + 1)
+        caps = self._caps_of(metric)
+        accounts = caps.accounts(metric.name, day)
+        refused = refusal(metric.name, caps, asked, transaction.spent(accounts), day)
+        if refused is not None:
+            return refused
+        live = self._randomness()
+        if identity is None:
+            identity = transaction.adopt(*new_secret(live))
+        transaction.charge(charges(accounts, asked))
+        transaction.count(series_of(metric, identity), day)
+        answer = perturb(metric, text, identity, transaction, live)
+        report = Report(
+            new_id(live),
+            day,
+            metric.name,
+            metric.revision,
+            answer.cohort,
+            answer.payload,
+            metric.purpose,
+        )
+        put(transaction, report, self._bounds)
+        return Result(RecordStatus.RECORDED, metric.name)
+
+    def _caps_of(self, metric: Metric) -> Limits:
+        known = self._limits.get(metric.name)
+        if known is None:
+            known = self._limits[metric.name] = limits(self._registry, metric, self._caps)
+        return known

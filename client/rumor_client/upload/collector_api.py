@@ -1,0 +1,139 @@
+"""One request to the collector at a time, and what an answer that settles nothing means.
+
+| answer | the client |
+|---|---|
+| 415 | sends the same uncompressed, once; then stops |
+| 401, 403, other 4xx | stops, keeps everything, says so |
+| 429, 503 | keeps; waits for `Retry-After`, or backs off |
+| 408, 425, 500, 502, 504, other 5xx, no answer | keeps; backs off |
+| 507 | keeps; waits half an hour to an hour |
+| another 2xx, 3xx, an HTML page | acknowledges nothing: a fault |
+
+This is the part of design section 7's table that reports and retractions share, with the rows it
+leaves open.
+"""
+
+from __future__ import annotations
+
+from time import monotonic
+from typing import NoReturn
+
+from rumor_client.errors import NoAnswer
+from rumor_client.process.clock import Clock
+from rumor_client.upload.backoff import Jitter, long_wait, retry_after, uniform, wait_after
+from rumor_client.upload.encoding import SDK, compress
+from rumor_client.upload.response import is_html
+from rumor_client.upload.result import UploadStatus
+from rumor_client.upload.transport import Request, Response, Transport
+from rumor_shared.wire import JSON, PROBLEM
+
+# Longer than a collector's slowest commit, shorter than a person's patience with a hung app.
+REQUEST_TIMEOUT = 10.0
+
+_TRY_AGAIN = frozenset({408, 425})
+_ASK_LATER = frozenset({429, 503})
+
+
+class Ended(Exception):
+    """What was under way can't go on: `retry_in` seconds from now, or not by itself for None."""
+
+    def __init__(self, status: UploadStatus, retry_in: float | None, detail: str) -> None:
+        self.status = status
+        self.retry_in = retry_in
+        self.detail = detail
+        super().__init__(detail)
+
+
+class Exchange:
+    """Sends requests, and remembers what it has learnt of the collector.
+
+    `stopped` says why the collector refuses this client, None while it doesn't.
+    """
+
+    def __init__(
+        self,
+        endpoint: str,
+        key: str | None,
+        transport: Transport,
+        clock: Clock,
+        jitter: Jitter = uniform,
+    ) -> None:
+        self.stopped: str | None = None
+        self.jitter = jitter
+        self._endpoint = endpoint
+        self._key = key
+        self._transport = transport
+        self._clock = clock
+        self._compresses = True
+        self._failures = 0
+        self._not_before = 0.0
+
+    def check_wait(self) -> None:
+        """Raise Ended while the collector has asked to be left alone."""
+        left = self._not_before - monotonic()
+        if left > 0:
+            raise Ended(UploadStatus.LATER, left, "the collector asked to wait")
+
+    def post(self, path: str, body: bytes, deadline: float | None) -> Response | None:
+        """Send `body` and return the answer; None where it is to be sent again, uncompressed.
+
+        `deadline` is on the monotonic clock. Raises Ended where time is up or no answer comes.
+        """
+        timeout = REQUEST_TIMEOUT
+        if deadline is not None:
+            timeout = min(timeout, deadline - monotonic())
+            if timeout <= 0:
+                raise Ended(UploadStatus.TIMEOUT, None, "time was up")
+        packed = compress(body) if self._compresses else None
+        headers = {"Content-Type": JSON, "Accept": f"{JSON}, {PROBLEM}", "User-Agent": SDK}
+        if packed is not None:
+            headers["Content-Encoding"] = "gzip"
+        if self._key is not None:
+            headers["Authorization"] = f"Bearer {self._key}"
+        request = Request("POST", self._endpoint + path, headers, packed or body, timeout)
+        try:
+            response = self._transport(request)
+        except NoAnswer as error:
+            raise Ended(UploadStatus.LATER, self.back_off(), str(error)) from None
+        except Exception as error:  # an app's transport must not end our thread
+            detail = f"the transport failed: {type(error).__name__}"
+            raise Ended(UploadStatus.LATER, self.back_off(), detail) from None
+        if response.status == 415 and packed is not None:
+            self._compresses = False
+            return None
+        return response
+
+    def answered(self) -> None:
+        """Say that the collector has answered as it should."""
+        self._failures = 0
+        self.stopped = None
+
+    def back_off(self) -> float:
+        """Count a failure, and return the seconds to wait after it."""
+        self._failures += 1
+        return wait_after(self._failures, self.jitter)
+
+    def end(self, response: Response) -> NoReturn:
+        """Raise Ended over an answer that settles nothing."""
+        status = response.status
+        detail = f"the collector answered {status}"
+        if status in _ASK_LATER:
+            asked = retry_after(response.headers.get("retry-after"), self._clock())
+            if asked is not None:
+                self._not_before = monotonic() + asked
+            raise Ended(UploadStatus.LATER, asked or self.back_off(), detail)
+        if status == 507:
+            asked = long_wait(self.jitter)
+            self._not_before = monotonic() + asked
+            raise Ended(UploadStatus.LATER, asked, detail)
+        if 400 <= status < 500 and status not in _TRY_AGAIN and not is_html(response):
+            self.stopped = detail
+            raise Ended(UploadStatus.STOPPED, None, detail)
+        if status < 400:
+            detail = f"an answer with status {status} is not the collector's"
+        raise Ended(UploadStatus.LATER, self.back_off(), detail)
+
+
+def must_split(response: Response) -> bool:
+    """Return whether a batch is to be halved: too large (413), or not the schema (400)."""
+    return response.status == 413 or (response.status == 400 and not is_html(response))

@@ -1,0 +1,218 @@
+"""One pass over the outbox: send each day's batches, and do what the answer says.
+
+| answer | the client |
+|---|---|
+| 200 with verdicts | removes accepted, duplicate and rejected by id; keeps the others |
+| 400 | halves the batch until the poison report is alone; drops and counts it |
+| 413 | halves the batch; drops and counts a report that is too large alone |
+
+Every other answer is a row of `rumor_client.upload.collector_api`. A report is marked as on its way,
+durably, before the request that carries it: whatever takes it out of the outbox before the answer
+comes (a denial, a full outbox, its age) then knows that it may have been counted.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+
+from rumor_client.errors import StateBusy, StateUnavailable
+from rumor_client.perturbation.perturb import new_secret
+from rumor_client.perturbation.randomness import Randomness
+from rumor_client.process import fork
+from rumor_client.process.clock import Clock
+from rumor_client.recording.outbox import drop_expired
+from rumor_client.state.protocol import State
+from rumor_client.state.report import REFUSED, TOO_LARGE, Report, Sent
+from rumor_client.upload.collector_api import Ended, Exchange, must_split
+from rumor_client.upload.encoding import batches, body_of
+from rumor_client.upload.response import by_text, verdicts
+from rumor_client.upload.result import FlushResult, UploadStatus
+from rumor_client.upload.transport import Response
+from rumor_shared.days import utc_day
+from rumor_shared.wire import MAX_BATCH_REPORTS, REPORTS_PATH, Verdict, pseudonym
+
+
+@dataclass
+class _Pass:
+    """A pass under way. `deadline` is on the monotonic clock."""
+
+    deadline: float | None
+    pause: Callable[[], bool]
+    verdicts: dict[Verdict, int] = field(default_factory=lambda: dict.fromkeys(Verdict, 0))
+    dropped: int = 0
+    withheld: int = 0
+
+
+def _no_pause() -> bool:
+    return True
+
+
+class Uploader:
+    """What sends reports. `granted(purpose)` is asked right before each request."""
+
+    def __init__(
+        self,
+        exchange: Exchange,
+        *,
+        state: State,
+        max_age_days: int,
+        granted: Callable[[str], bool],
+        clock: Clock,
+        randomness: Callable[[], Randomness],
+    ) -> None:
+        self.exchange = exchange
+        self._state = state
+        self._max_age_days = max_age_days
+        self._granted = granted
+        self._clock = clock
+        self._randomness = randomness
+        self._in_flight = threading.Lock()
+        fork.watch(self)
+
+    @property
+    def stopped(self) -> str | None:
+        """Why the collector refuses this client, None while it doesn't."""
+        return self.exchange.stopped
+
+    def let_go(self, wait: float) -> None:
+        """Wait for the request under way, up to `wait` seconds: a denial came meanwhile."""
+        if self._in_flight.acquire(timeout=wait):
+            self._in_flight.release()
+
+    def before_fork(self) -> None:
+        """Do nothing: a fork must not wait for the network."""
+
+    def after_fork(self, *, child: bool) -> None:
+        """Start anew in a child, which has no request under way."""
+        if child:
+            self._in_flight = threading.Lock()
+
+    def run(
+        self, deadline: float | None = None, pause: Callable[[], bool] = _no_pause
+    ) -> FlushResult:
+        """Make one pass, until `deadline` on the monotonic clock.
+
+        `pause()` is called between two days' batches; False ends the pass.
+        """
+        under_way = _Pass(deadline, pause)
+        status, retry_in, detail = UploadStatus.DONE, None, None
+        try:
+            if not self._state.choices():
+                # Nobody has ever been asked: nothing can wait, and no file is to be made.
+                return FlushResult(status)
+            with self._state.upload_turn() as mine:
+                if mine:
+                    self._visit_days(under_way)
+                else:
+                    status = UploadStatus.ELSEWHERE
+            if under_way.withheld:
+                status, detail = UploadStatus.OFF, "there is no consent for what waits"
+        except Ended as ended:
+            status, retry_in, detail = ended.status, ended.retry_in, ended.detail
+        except (StateBusy, StateUnavailable) as error:
+            status, detail = UploadStatus.LATER, str(error)
+            retry_in = self.exchange.back_off()
+        counts = under_way.verdicts
+        return FlushResult(
+            status,
+            accepted=counts[Verdict.ACCEPTED],
+            duplicate=counts[Verdict.DUPLICATE],
+            rejected=counts[Verdict.REJECTED],
+            dropped=under_way.dropped,
+            waiting=self._waiting(),
+            retry_in=retry_in,
+            detail=detail,
+        )
+
+    def _waiting(self) -> int:
+        try:
+            with self._state.transaction() as transaction:
+                return transaction.size().reports
+        except (StateBusy, StateUnavailable):
+            return 0
+
+    def _visit_days(self, under_way: _Pass) -> None:
+        self.exchange.check_wait()
+        today = utc_day(self._clock())
+        with self._state.transaction() as transaction:
+            under_way.dropped += drop_expired(transaction, today, self._max_age_days)
+            days = transaction.days()
+        for number, day in enumerate(days):
+            if number and not under_way.pause():
+                raise Ended(UploadStatus.TIMEOUT, None, "the upload was interrupted")
+            self._send_day(day, under_way)
+
+    def _send_day(self, day: date, under_way: _Pass) -> None:
+        after = 0
+        while True:
+            with self._state.transaction() as transaction:
+                page = transaction.waiting(day, after, MAX_BATCH_REPORTS)
+                if not page:
+                    return
+                # A denial of one purpose took the secret; what waits for another needs a new one.
+                identity = transaction.identity() or transaction.adopt(
+                    *new_secret(self._randomness())
+                )
+            after = page[-1].position
+            name = pseudonym(identity.secret, day)
+            for batch in batches(day, name, [item.report for item in page]):
+                self._deliver(day, name, batch, under_way)
+
+    def _deliver(self, day: date, name: bytes, batch: Sequence[Report], under_way: _Pass) -> None:
+        """Send a batch, halving it where the collector can't take it whole."""
+        groups = [list(batch)]
+        while groups:
+            group = groups.pop()
+            response = self._request(day, name, group, under_way)
+            if response is None:
+                continue
+            if must_split(response):
+                if len(group) > 1:
+                    middle = len(group) // 2
+                    groups += [group[middle:], group[:middle]]
+                else:
+                    reason = TOO_LARGE if response.status == 413 else REFUSED
+                    with self._state.transaction() as transaction:
+                        under_way.dropped += transaction.drop([group[0].id], reason)
+            elif not self._settle(response, group, under_way):
+                self.exchange.end(response)
+
+    def _settle(self, response: Response, group: list[Report], under_way: _Pass) -> bool:
+        """Do what a 200 says of each report; False where the answer is something else."""
+        reports = by_text(group)
+        answered = verdicts(response, reports)
+        if answered is None:
+            return False
+        self.exchange.answered()
+        sent = [
+            Sent(reports[report_id], verdict, reason)
+            for report_id, (verdict, reason) in answered.items()
+            if verdict is not Verdict.RETRY
+        ]
+        with self._state.transaction() as transaction:
+            transaction.settle(sent)
+        for verdict, _ in answered.values():
+            under_way.verdicts[verdict] += 1
+        return True
+
+    def _request(
+        self, day: date, name: bytes, group: list[Report], under_way: _Pass
+    ) -> Response | None:
+        """Return the answer to a batch; None where none of it is to be sent any more."""
+        while True:
+            with self._in_flight:
+                granted = {p for p in {report.purpose for report in group} if self._granted(p)}
+                under_way.withheld += sum(report.purpose not in granted for report in group)
+                with self._state.transaction() as transaction:
+                    ids = [report.id for report in group if report.purpose in granted]
+                    still_waiting = transaction.attempt(ids)
+                group[:] = [report for report in group if report.id in still_waiting]
+                if not group:
+                    return None
+                body = body_of(day, name, group)
+                response = self.exchange.post(REPORTS_PATH, body, under_way.deadline)
+            if response is not None:
+                return response

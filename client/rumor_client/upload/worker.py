@@ -1,0 +1,153 @@
+"""The thread that uploads: started by the first record, gone with the process.
+
+It waits a random part of the interval, so that devices that started together don't report together,
+and again between the batches of two days, so that a listener can't tell that they come from one
+device. At exit all clients share one deadline.
+"""
+
+from __future__ import annotations
+
+import atexit
+import threading
+import weakref
+from collections.abc import Callable
+from time import monotonic, sleep
+
+from rumor_client.process import fork
+from rumor_client.process.log_once import warn_once
+from rumor_client.upload.backoff import LONGEST, Jitter, uniform
+from rumor_client.upload.result import FlushResult, UploadStatus
+from rumor_client.upload.uploader import Uploader
+
+# Design, section 6: how long an exiting app waits for its uploads, all of them together.
+EXIT_DEADLINE = 2.0
+# Between the batches of two days, at most, in seconds.
+_LONGEST_PAUSE = 30.0
+# How often a drain asks whether another process has finished its upload.
+_TURN_POLL = 0.02
+
+
+class Worker:
+    """Uploads in the background, on average once in `interval` seconds while something waits."""
+
+    def __init__(self, uploader: Uploader, interval: float, jitter: Jitter = uniform) -> None:
+        self._uploader = uploader
+        self._interval = interval
+        self._jitter = jitter
+        self._reset()
+        fork.watch(self)
+
+    def _reset(self) -> None:
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._news = False
+        self._deadline: float | None = None
+
+    def wake(self) -> None:
+        """Say that something waits. Starts the thread if there is none."""
+        with self._changed:
+            self._news = True
+            if self._thread is not None or self._deadline is not None:
+                self._changed.notify()
+                return
+            thread = threading.Thread(target=self._run, name="rumor-upload", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:
+                # The interpreter is exiting, or there are no threads left: the next run sends it.
+                return
+            self._thread = thread
+        _started(self)
+
+    def close(self, deadline: float) -> None:
+        """Ask the thread to send what waits and end by `deadline`, on the monotonic clock."""
+        with self._changed:
+            self._deadline = deadline
+            self._changed.notify()
+
+    def join(self, deadline: float) -> None:
+        """Wait for the end of the thread, until `deadline`."""
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(max(0.0, deadline - monotonic()))
+
+    def before_fork(self) -> None:
+        """Do nothing: a fork must not wait for the network."""
+
+    def after_fork(self, *, child: bool) -> None:
+        """Start anew in a child: the thread stayed in the parent."""
+        if child:
+            self._reset()
+
+    def _run(self) -> None:
+        delay = self._jitter() * self._interval
+        while self._sleep(delay):
+            delay = self._upload()
+        deadline = self._deadline
+        if deadline is not None and self._uploader.stopped is None:
+            self._guarded(lambda: drain(self._uploader, deadline, deadline))
+
+    def _upload(self) -> float:
+        """Make a pass and return the wait after it."""
+        result = self._guarded(lambda: self._uploader.run(pause=self._pause))
+        return LONGEST if result is None else self._next_delay(result)
+
+    def _guarded(self, upload: Callable[[], FlushResult]) -> FlushResult | None:
+        try:
+            return upload()
+        except Exception as error:  # the app's own clock or state may raise anything
+            warn_once("upload", f"rumor: an upload failed with {type(error).__name__}")
+            return None
+
+    def _sleep(self, seconds: float) -> bool:
+        """Wait; False at once when the worker is to end."""
+        with self._changed:
+            return not self._changed.wait_for(lambda: self._deadline is not None, seconds)
+
+    def _pause(self) -> bool:
+        return self._sleep(self._jitter() * min(self._interval, _LONGEST_PAUSE))
+
+    def _next_delay(self, result: FlushResult) -> float:
+        if result.retry_in is not None:
+            return result.retry_in
+        if result.status is UploadStatus.STOPPED:
+            return LONGEST
+        if result.waiting == 0:
+            self._idle()
+        return self._jitter() * self._interval
+
+    def _idle(self) -> None:
+        """Wait for news, or an hour: another process may have left something in the file."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._news or self._deadline is not None, LONGEST)
+            self._news = False
+
+
+def drain(uploader: Uploader, deadline: float | None, patience: float) -> FlushResult:
+    """Make one pass until `deadline`, as soon as no one else is making one.
+
+    Gives up on those others at `patience`. Both are on the monotonic clock.
+    """
+    while True:
+        result = uploader.run(deadline)
+        if result.status is not UploadStatus.ELSEWHERE or monotonic() + _TURN_POLL >= patience:
+            return result
+        sleep(_TURN_POLL)
+
+
+_workers: weakref.WeakSet[Worker] = weakref.WeakSet()
+
+
+def _started(worker: Worker) -> None:
+    if not _workers:
+        atexit.unregister(_close_all)
+        atexit.register(_close_all)
+    _workers.add(worker)
+
+
+def _close_all() -> None:
+    deadline = monotonic() + EXIT_DEADLINE
+    workers = list(_workers)
+    for worker in workers:
+        worker.close(deadline)
+    for worker in workers:
+        worker.join(deadline)
