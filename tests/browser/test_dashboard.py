@@ -18,8 +18,8 @@ from urllib.request import Request, urlopen
 
 import pytest
 from playwright.sync_api import Browser
-from tests.browser.chromium import Scheme, chromium, visit
-from tests.system.serving import RUMOR, STOP_SECONDS
+from tests.harness.chromium import Scheme, chromium, visit
+from tests.harness.collector_process import RUMOR, STOP_SECONDS
 
 SCREENSHOTS = Path(__file__).parents[2] / ".screenshots"
 DEVICES = 500

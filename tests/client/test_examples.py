@@ -14,8 +14,8 @@ from typing import Any
 from wsgiref.util import setup_testing_defaults
 
 import pytest
-from tests.client.devices import ROOT
-from tests.client.serving import collecting
+from tests.harness.devices import ROOT
+from tests.harness.http_server import collecting
 
 from rumor_client.testing import FakeCollector
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
-from tests.client.crashing import Ticks
-from tests.client.histories import Histories
+from tests.harness.device_history import Histories
+from tests.harness.faults import Ticks
 
 from rumor_client.consent.consent import Consent
 from rumor_client.perturbation.perturb import new_id

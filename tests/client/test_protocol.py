@@ -18,7 +18,7 @@ from typing import Any
 
 import mmh3
 import pytest
-from tests.client.devices import ROOT
+from tests.harness.devices import ROOT
 
 VECTORS = json.loads((ROOT / "docs" / "protocol-vectors.json").read_text("utf-8"))
 METRICS = tomllib.loads(VECTORS["registry"], parse_float=Decimal)["metrics"]

@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
-from tests.client.devices import ENDPOINT, KRR, NOON, ROOT, device, registry_with
+from tests.harness.devices import ENDPOINT, KRR, NOON, ROOT, device, registry_with
 
 import rumor_client
 from rumor_client import Bounds, Client, RecordStatus

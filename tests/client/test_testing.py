@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.client.devices import KRR, registry_with
+from tests.harness.devices import KRR, registry_with
 
 from rumor_client import RecordStatus, testing
 from rumor_client.testing import (

@@ -13,8 +13,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.server.collecting import REGISTRY, batch, compact, report
-from tests.system.serving import Serving
+from tests.harness.collector import REGISTRY, batch, compact, report
+from tests.harness.collector_process import Serving
 
 from rumor_server.clock import system_day
 from rumor_server.operations.keyring import Scope, create_key

@@ -14,7 +14,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 import pytest
-from tests.system.serving import Serving
+from tests.harness.collector_process import Serving
 
 # Each report of the load has a value of its own among so many: a cell of 2 proves a double count.
 VALUES = 4096

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from tests.system.serving import RUMOR
+from tests.harness.collector_process import RUMOR
 
 DEVICES = 2000
 MECHANISMS = {

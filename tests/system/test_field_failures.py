@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.system.serving import RUMOR, Serving
+from tests.harness.collector_process import RUMOR, Serving
 
 SIXTEEN = {"mechanism": "rappor", "bits": 16, "hashes": 1, "cohorts": 1, "f": 0, "p": 0.25}
 SIXTEEN |= {"q": 0.75, "daily_epsilon": 100}

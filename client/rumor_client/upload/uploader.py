@@ -6,9 +6,9 @@
 | 400 | halves the batch until the poison report is alone; drops and counts it |
 | 413 | halves the batch; drops and counts a report that is too large alone |
 
-Every other answer is a row of `rumor_client.upload.collector_api`. A report is marked as on its way,
-durably, before the request that carries it: whatever takes it out of the outbox before the answer
-comes (a denial, a full outbox, its age) then knows that it may have been counted.
+Every other answer is a row of `rumor_client.upload.collector_api`. A report is marked as on its
+way, durably, before the request that carries it: whatever takes it out of the outbox before the
+answer comes (a denial, a full outbox, its age) then knows that it may have been counted.
 """
 
 from __future__ import annotations

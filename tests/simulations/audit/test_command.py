@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.simulations.audit.faults import FAULTS
+from tests.harness.mechanism_faults import FAULTS
 
 from rumor_shared.metric import Metric
 from rumor_simulations.audit import mechanism_audit

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.simulations.audit.faults import FAULTS, FINE_FAULTS, SHAPE_BY_VALUE
+from tests.harness.mechanism_faults import FAULTS, FINE_FAULTS, SHAPE_BY_VALUE
 
 from rumor_shared.metric import Metric
 from rumor_simulations.audit.certificate import Certificate, certify_report

@@ -12,7 +12,7 @@ from rumor_shared.metric import Metric
 from rumor_simulations.audit.pipeline import CHECKS, audit_pipeline
 from rumor_simulations.audit.probe import INSTALLED, run_probe
 
-FAULTS = "tests.simulations.audit.pipeline_faults"
+FAULTS = "tests.harness.pipeline_faults"
 ROOT = Path(__file__).parents[3]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.simulations.audit.faults import FINE_FAULTS
+from tests.harness.mechanism_faults import FINE_FAULTS
 
 from rumor_shared.metric import Metric
 from rumor_simulations.audit.client import Client, installed_client

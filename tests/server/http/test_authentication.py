@@ -1,0 +1,351 @@
+"""The door: who gets in, who is limited, and what every answer tells a browser."""
+
+import asyncio
+import base64
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from tests.harness.collector import JSON, TODAY, Collector, batch, collector, compact, report
+
+from rumor_server.app import Collector as App
+from rumor_server.errors import SettingsError, StoreUnavailable, TooManyRequests
+from rumor_server.http.authentication import open_scopes, wanted_scope
+from rumor_server.http.ip_rate_limit import AddressLimit, caller, parse_proxies
+from rumor_server.http.security_headers import HEADERS, VERDICT_HEADERS
+from rumor_server.operations.keyring import Scope, create_key, list_keys, revoke_key
+from rumor_server.settings import Settings
+from rumor_server.storage.operator_tables import Control
+
+KEYED: dict[str, Any] = {
+    "ingest_access": "key",
+    "read_access": "key",
+    "metrics_access": "key",
+    "refresh_seconds": 0.1,
+}
+
+
+@pytest.fixture
+def closed(tmp_path: Path) -> Iterator[Collector]:
+    """A collector that wants a key for everything."""
+    with collector(tmp_path / "rumor.sqlite3", **KEYED) as started:
+        yield started
+
+
+@pytest.fixture
+def control(closed: Collector, tmp_path: Path) -> Iterator[Control]:
+    """The operator's tables of that collector, as another process has them."""
+    opened = Control(Settings(database=tmp_path / "rumor.sqlite3"))
+    yield opened
+    opened.close()
+
+
+def bearer(key: str) -> dict[str, str]:
+    """The header that carries a key."""
+    return {"Authorization": f"Bearer {key}"}
+
+
+def post(running: Collector, headers: dict[str, str], reports: int = 1) -> Any:
+    """Send reports of a fresh device."""
+    body = compact(batch(*[report() for _ in range(reports)]))
+    return running.client.post("/v1/reports", content=body, headers=JSON | headers)
+
+
+ROUTES = [
+    ("POST", "/v1/reports", Scope.INGEST),
+    ("POST", "/v1/retractions", Scope.INGEST),
+    ("GET", "/v1/metrics", Scope.ANALYST),
+    ("GET", "/v1/metrics/theme/estimates", Scope.ANALYST),
+    ("GET", "/", Scope.ANALYST),
+    ("GET", "/metrics", Scope.ADMIN),
+    ("GET", "/no-such-route", Scope.ANALYST),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "scope"), ROUTES)
+def test_lets_in_the_right_scope_alone(
+    closed: Collector, control: Control, method: str, path: str, scope: Scope
+) -> None:
+    """Without a key 401, with another scope 403, with the right one an answer of the route."""
+    nobody = closed.client.request(method, path)
+    assert nobody.status_code == 401
+    assert "Bearer" in nobody.headers["www-authenticate"]
+    assert nobody.headers["content-type"] == "application/problem+json"
+    keys = {given: create_key(control, given.value, given, TODAY) for given in Scope}
+    for given, key in keys.items():
+        answer = closed.client.request(method, path, headers=bearer(key))
+        if given.allows(scope):
+            assert answer.status_code not in {401, 403}
+        else:
+            assert answer.status_code == 403
+
+
+def test_wants_a_scope_for_every_route(closed: Collector) -> None:
+    """Every route that isn't public on purpose wants a scope, documented or not."""
+    app = cast(App, closed.client.app)
+    paths = {getattr(route, "path", "") for route in app.routes} | set(app.openapi()["paths"])
+    public = {path for path in paths if wanted_scope(path) is None}
+    assert public == {"/healthz", "/readyz", "/version", "/docs", "/openapi.json", "/v1/registry"}
+    for path in public:
+        assert closed.client.get(path).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["", "Bearer", "Bearer x", "Basic !", "Basic " + base64.b64encode(b"a:b").decode(), "x y z"],
+)
+def test_refuses_what_is_no_key(closed: Collector, header: str) -> None:
+    """Anything but a key is 401 and never a fault."""
+    for path in ("/v1/metrics", "/metrics"):
+        answer = closed.client.get(path, headers={"Authorization": header})
+        assert answer.status_code == 401
+
+
+def test_lets_a_browser_ask_for_the_key(closed: Collector, control: Control) -> None:
+    """A browser's password prompt carries a key for pages, and not for reports."""
+    analyst = create_key(control, "analyst", Scope.ANALYST, TODAY)
+    ingest = create_key(control, "ingest", Scope.INGEST, TODAY)
+    assert closed.client.get("/v1/metrics", auth=("anyone", analyst)).status_code == 200
+    basic = {"Authorization": "Basic " + base64.b64encode(f":{ingest}".encode()).decode()}
+    assert post(closed, basic).status_code == 401
+
+
+def test_refuses_an_expired_and_a_revoked_key(closed: Collector, control: Control) -> None:
+    """A key ends with its last day, and a few moments after it is revoked, on every process."""
+    short = create_key(control, "short", Scope.INGEST, TODAY, expires=TODAY)
+    other = create_key(control, "other", Scope.INGEST, TODAY)
+    assert post(closed, bearer(short)).status_code == 200
+    closed.today = TODAY + timedelta(days=1)
+    assert post(closed, bearer(short)).status_code == 401
+    assert post(closed, bearer(other)).status_code == 200
+    revoke_key(control, "other", closed.today)
+    closed.client.portal.call(_later)  # type: ignore[union-attr]
+    assert post(closed, bearer(other)).status_code == 401
+
+
+async def _later() -> None:
+    await asyncio.sleep(0.2)
+
+
+def test_keeps_the_day_a_key_was_used(tmp_path: Path) -> None:
+    """Once the collector has stopped, its keys carry the day of their last use."""
+    database = tmp_path / "rumor.sqlite3"
+    with collector(database, **KEYED) as running:
+        control = Control(Settings(database=database))
+        assert post(running, bearer(create_key(control, "a", Scope.INGEST, TODAY))).is_success
+        create_key(control, "b", Scope.INGEST, TODAY)
+    assert [key.last_used for key in list_keys(control)] == [TODAY, None]
+    control.close()
+
+
+def test_fails_closed_without_its_keys(
+    closed: Collector, control: Control, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CO-02: where the keys can't be read, whoever needs one is answered 503."""
+    key = create_key(control, "app", Scope.INGEST, TODAY)
+
+    def unreadable(_: Control) -> None:
+        raise StoreUnavailable("x")
+
+    monkeypatch.setattr("rumor_server.http.authentication.list_keys", unreadable)
+    answer = post(closed, bearer(key))
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
+
+
+def test_limits_the_reports_of_a_key(closed: Collector, control: Control) -> None:
+    """SV-07: a thousand made-up devices with one key count no more than the key may send a day."""
+    key = create_key(control, "app", Scope.INGEST, TODAY, day_reports=10)
+    statuses = [post(closed, bearer(key), 3).status_code for _ in range(5)]
+    assert statuses == [200] * 3 + [429] * 2
+    last = post(closed, bearer(key), 1)
+    assert last.status_code == 200
+    refused = post(closed, bearer(key), 1)
+    assert (refused.status_code, refused.headers["retry-after"]) == (429, "3600")
+    assert closed.tally()[0] == [10]
+    closed.today = TODAY + timedelta(days=1)
+    body = compact(batch(report(), day=closed.today))
+    answer = closed.client.post("/v1/reports", content=body, headers=JSON | bearer(key))
+    assert answer.status_code == 200
+
+
+def test_charges_a_key_for_accepted_reports_alone(closed: Collector, control: Control) -> None:
+    """A duplicate and a refused report cost a key nothing, once they are decided."""
+    key = create_key(control, "app", Scope.INGEST, TODAY, day_reports=6)
+    body = compact(batch(report(), report(), report(revision=9)))
+    for _ in range(4):
+        answer = closed.client.post("/v1/reports", content=body, headers=JSON | bearer(key))
+        assert answer.status_code == 200
+    statuses = [post(closed, bearer(key), reports).status_code for reports in (3, 2, 1, 1)]
+    assert statuses == [200, 429, 200, 429]
+
+
+def test_keeps_a_limit_over_a_restart_and_other_processes(tmp_path: Path) -> None:
+    """CO-02: two collectors on one database and a restart grant what one would: 10 in all."""
+    database = tmp_path / "rumor.sqlite3"
+    with collector(database, **KEYED) as one, collector(database, **KEYED) as other:
+        control = Control(Settings(database=database))
+        key = create_key(control, "app", Scope.INGEST, TODAY, day_reports=10)
+        control.close()
+        statuses = [
+            post(running, bearer(key)).status_code for _ in range(10) for running in (one, other)
+        ]
+        assert sorted(statuses) == [200] * 10 + [429] * 10
+    with collector(database, **KEYED) as again:
+        assert post(again, bearer(key)).status_code == 429
+        assert again.tally()[0] == [10]
+
+
+def test_limits_the_requests_of_a_key(closed: Collector, control: Control) -> None:
+    """More requests than a key may make in a minute are 429, until the minute is over."""
+    key = create_key(control, "app", Scope.ANALYST, TODAY, minute_requests=3)
+    answers = [closed.client.get("/v1/metrics", headers=bearer(key)) for _ in range(8)]
+    # A minute may end within the test, and grants three more.
+    statuses = [answer.status_code for answer in answers]
+    assert statuses.count(200) in {3, 6}
+    refused = next(answer for answer in answers if answer.status_code == 429)
+    assert 1 <= int(refused.headers["retry-after"]) <= 60
+
+
+def test_believes_a_forwarded_address_from_a_named_proxy_alone(tmp_path: Path) -> None:
+    """SV-07: a forged X-Forwarded-For on each call wins nothing; a named proxy's is believed."""
+    peer = ("192.0.2.7", 1)
+    for proxies, believed in (("", False), ("203.0.113.0/24", False), ("192.0.2.0/24", True)):
+        limit = AddressLimit(2, parse_proxies(proxies), seconds=lambda: 60.0)
+        passed = 0
+        for number in range(20):
+            # What the caller wrote itself stands left of what the proxy saw.
+            seen = f"203.0.113.1, 198.51.100.{number}".encode()
+            scope = {"client": peer, "headers": [(b"x-forwarded-for", seen)]}
+            with suppress(TooManyRequests):
+                limit.take(scope)
+                passed += 1
+        assert passed == (20 if believed else 2)
+
+
+def test_limits_an_address(tmp_path: Path) -> None:
+    """Without a key an address may make so many requests a minute; the rest are 429."""
+    with collector(tmp_path / "rumor.sqlite3", address_requests=5) as running:
+        forged = [{"X-Forwarded-For": f"198.51.100.{number}"} for number in range(20)]
+        statuses = [running.client.get("/v1/metrics", headers=one).status_code for one in forged]
+    # A minute may end within the test, and grants five more.
+    assert statuses.count(200) in {5, 10}
+    assert set(statuses) == {200, 429}
+
+
+@pytest.mark.parametrize(
+    ("forwarded", "found"),
+    [
+        ("", "10.0.0.1"),
+        ("198.51.100.1", "198.51.100.1"),
+        ("203.0.113.9, 198.51.100.1", "198.51.100.1"),
+        ("198.51.100.1, 10.0.0.2", "198.51.100.1"),
+        ("198.51.100.1, nonsense", "10.0.0.1"),
+        ("10.0.0.3, 10.0.0.2", "10.0.0.3"),
+    ],
+)
+def test_reads_forwarded_addresses_from_the_right(forwarded: str, found: str) -> None:
+    """The first address that no trusted proxy added is the caller's; left of it is invention."""
+    headers = [(b"x-forwarded-for", forwarded.encode())] if forwarded else []
+    scope = {"client": ("10.0.0.1", 1), "headers": headers}
+    assert caller(scope, parse_proxies("10.0.0.0/8")) == found
+
+
+def test_counts_a_site_of_ipv6_as_one() -> None:
+    """Whoever has a /64 has one caller's limit, not 2**64."""
+    limit = AddressLimit(3, (), seconds=lambda: 0.0)
+    for number in range(3):
+        limit.take({"client": (f"2001:db8::{number:x}", 1), "headers": []})
+    with pytest.raises(TooManyRequests):
+        limit.take({"client": ("2001:db8::ffff", 1), "headers": []})
+    limit.take({"client": ("2001:db8:0:1::1", 1), "headers": []})
+
+
+def test_refuses_proxies_that_are_none() -> None:
+    """A list that holds no addresses and networks is refused by the setting's name."""
+    with pytest.raises(SettingsError, match="trusted_proxies"):
+        parse_proxies("proxy.example.org")
+
+
+def test_closes_the_door_when_too_many_wait(tmp_path: Path) -> None:
+    """With all its places taken, a collector answers 503 and Retry-After, even for health."""
+    with collector(tmp_path / "rumor.sqlite3") as running:
+        access = cast(Any, running.client.app).door._app
+        access._slots, before = 0, access._slots
+        answer = running.client.get("/healthz")
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "2")
+        access._slots = before
+        assert running.client.get("/healthz").status_code == 200
+
+
+def test_tells_a_browser_to_load_and_guess_nothing(running: Collector) -> None:
+    """Every answer carries the security headers: routes, refusals, errors and pages."""
+    answers = [
+        running.client.get("/healthz"),
+        running.client.get("/docs"),
+        running.client.get("/nowhere"),
+        running.client.get("/v1/metrics/theme/estimates"),
+        running.client.post("/v1/reports", content=b"x"),
+    ]
+    for answer in answers:
+        for name in HEADERS:
+            assert answer.headers[name]
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert "server" not in answer.headers
+    assert "default-src 'none'" in answers[0].headers["content-security-policy"]
+
+
+def test_tells_of_verdicts_that_they_are_json_alone(running: Collector) -> None:
+    """A device's verdicts say not to guess their type, and nothing that is meant for pages."""
+    answer = running.client.post("/v1/reports", content=compact(batch(report())), headers=JSON)
+    assert answer.status_code == 200
+    assert {name for name in HEADERS if name in answer.headers} == set(VERDICT_HEADERS)
+    assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_has_cors_off(running: Collector) -> None:
+    """No origin is allowed unless it is configured."""
+    origin = {"Origin": "https://app.example.org"}
+    answer = running.client.get("/v1/metrics", headers=origin)
+    assert "access-control-allow-origin" not in answer.headers
+    preflight = origin | {"Access-Control-Request-Method": "POST"}
+    assert running.client.options("/v1/reports", headers=preflight).status_code == 405
+
+
+def test_allows_a_configured_origin(tmp_path: Path) -> None:
+    """A configured origin is allowed, without a key for the browser's question; no other is."""
+    settings = KEYED | {"cors_origins": "https://app.example.org, https://b.example.org"}
+    with collector(tmp_path / "rumor.sqlite3", **settings) as running:
+        for origin, allowed in (("https://app.example.org", True), ("https://evil.org", False)):
+            preflight = {"Origin": origin, "Access-Control-Request-Method": "POST"}
+            answer = running.client.options("/v1/reports", headers=preflight)
+            assert answer.headers.get("access-control-allow-origin") == (
+                origin if allowed else None
+            )
+        assert "access-control-allow-credentials" not in answer.headers
+
+
+def test_refuses_another_sites_page(running: Collector) -> None:
+    """A page elsewhere can't make a reader's browser send something with the reader's key."""
+    site = {"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example.org"}
+    answer = running.client.post("/v1/metrics/theme/estimates", headers=site | JSON, content=b"{}")
+    assert answer.status_code == 403
+    assert running.client.get("/v1/metrics", headers=site).status_code == 200
+
+
+@pytest.mark.parametrize("host", ["192.0.2.1", "::", "example.org"])
+def test_starts_open_to_others_by_choice_alone(host: str) -> None:
+    """Beyond loopback, someone has to choose who may do what."""
+    with pytest.raises(SettingsError, match="ingest_access"):
+        open_scopes(Settings(host=host))
+    chosen = Settings(host=host, ingest_access="open", read_access="key", metrics_access="key")
+    assert open_scopes(chosen) == {Scope.INGEST}
+
+
+def test_is_open_on_loopback() -> None:
+    """On loopback what nobody decided is open, and what somebody closed is closed."""
+    for host in ("127.0.0.1", "::1", "localhost"):
+        assert open_scopes(Settings(host=host)) == set(Scope)
+    assert open_scopes(Settings(read_access="key")) == {Scope.INGEST, Scope.ADMIN}
