@@ -168,8 +168,8 @@ def test_fails_in_one_shape_on_every_route(
 
     for name in ("revisions", "days", "tally", "check"):
         monkeypatch.setattr(type(running.store), name, fail)
-    for place in ("ingest.screen_batch", "retraction_route.screen_retractions"):
-        monkeypatch.setattr(f"rumor_server.ingestion.{place}", fail)
+    for place in ("reports.screen_batch", "retractions.screen_retractions"):
+        monkeypatch.setattr(f"rumor_server.http.routes.{place}", fail)
     app = running.client.app
     assert isinstance(app, App)
     failed = set()
