@@ -15,7 +15,7 @@ def record(folder: Path) -> dict[str, str]:
 
 def kept() -> dict[str, str]:
     """Return the golden files as they are kept."""
-    inputs = {"metrics.toml", "reports.json"}
+    inputs = {"README.md", "metrics.toml", "reports.json"}
     return {
         str(path.relative_to(GOLDEN)): path.read_text("utf-8")
         for path in sorted(GOLDEN.rglob("*"))
