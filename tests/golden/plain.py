@@ -21,6 +21,14 @@ _PORT = re.compile(r"127\.0\.0\.1:\d+")
 _STATIC = re.compile(r"(/static/[\w.-]+\?)[0-9a-f]+")
 
 
+def _today() -> str:
+    return datetime.now(UTC).date().isoformat()
+
+
+# A run may cross midnight.
+_BEGUN = _today()
+
+
 def text(found: str, folder: Path | None = None) -> str:
     """Return a text without port, folder and long fractions."""
     if folder is not None:
@@ -45,7 +53,7 @@ def ran(got: Ran, folder: Path) -> dict[str, Any]:
     """Return what a command left behind as JSON; each run of blanks is one, as widths change."""
     told: dict[str, Any] = {"code": got.code}
     for name, found in (("out", got.out), ("err", got.err)):
-        cleaned = text(found.replace(datetime.now(UTC).date().isoformat(), "TODAY"), folder)
+        cleaned = text(found.replace(_BEGUN, "TODAY").replace(_today(), "TODAY"), folder)
         lines = [re.sub(r"\s+", " ", line).strip() for line in cleaned.splitlines()]
         try:
             told[name] = json.loads(cleaned)
