@@ -27,12 +27,12 @@ def _files(folder: Path) -> Iterator[tuple[str, str]]:
     with subjects.filled(folder) as running:
         yield _json("routes", subjects.routes(running))
         yield _json("openapi", subjects.openapi(running))
-        yield _json("metrics", subjects.metrics(running))
         pages = subjects.pages(running)
         for name in [name for name in pages if name.endswith(".html")]:
             yield f"pages/{name}", pages.pop(name)
         yield _json("pages", pages)
         yield _json("commands", subjects.commands(running, folder))
+        yield _json("metrics", subjects.metrics(running))
     yield _json("tallies", subjects.tallies(folder))
     yield _json("access", subjects.access(folder))
     yield _json("help", subjects.help_texts(folder))
