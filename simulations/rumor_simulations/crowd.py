@@ -71,7 +71,7 @@ def crowd_tally(metric: Metric, crowd: Crowd, rng: np.random.Generator) -> Tally
     """Draw the tally of one report from every device of a crowd, each on its first day.
 
     Its joint law is that of the devices' own reports. For several days of devices that keep
-    permanent answers, see `rumor_simulations.sweep.days`. Raises ModuleNotFoundError for a
+    permanent answers, see `rumor_simulations.sweep.drift`. Raises ModuleNotFoundError for a
     mechanism without a module here: `rumor_simulations.sweep.real` plays any.
     """
     module = mechanism_module("rumor_simulations", metric.mechanism.name)

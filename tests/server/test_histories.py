@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from tests.harness.collector_history import STEPS, History, Step
 from tests.harness.history_databases import Database, File, Tables
 
+from benchmarks.postgres_server import Server, binaries
 from rumor_server.storage.postgres import store as postgres_store
 from rumor_server.storage.postgres.connection import upgrade
 from rumor_server.storage.postgres.store import PostgresStore
 from rumor_server.storage.sqlite import store as sqlite_store
 from rumor_server.storage.sqlite.store import SqliteStore
-from rumor_simulations.postgres_server import Server, binaries
 
 HISTORIES = int(os.environ.get("RUMOR_HISTORIES", "32"))
 # A history takes tenths of a second; a slow disk gets ten times that.

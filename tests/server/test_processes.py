@@ -25,8 +25,8 @@ from tests.harness.collector_processes import (
     today,
 )
 
+from benchmarks.postgres_server import Server
 from rumor_server.storage.postgres.connection import upgrade
-from rumor_simulations.postgres_server import Server
 
 # `rumor serve` on a machine whose clock is so many days ahead.
 AHEAD = """

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rumor_simulations.sweep.days import measure_drift
+from rumor_simulations.sweep.drift import measure_drift
 from rumor_simulations.sweep.frontier import measure_frontier
 from rumor_simulations.sweep.measures import measure
 from rumor_simulations.sweep.opt_in import measure_opt_in

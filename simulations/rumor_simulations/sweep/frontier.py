@@ -8,8 +8,8 @@ import numpy as np
 
 from rumor_simulations.attacks.guess import guess_success
 from rumor_simulations.crowd import Crowd
+from rumor_simulations.populations.named import population
 from rumor_simulations.sweep.measures import accuracy, draw_tally, estimated
-from rumor_simulations.sweep.populations import population
 from rumor_simulations.sweep.setting import Setting, sweep_metric
 
 # Reports that an attacker guesses from, at most, played by the client itself.

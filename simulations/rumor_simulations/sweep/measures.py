@@ -11,7 +11,7 @@ from rumor_server.statistics.estimation import Estimates, estimate_metric
 from rumor_server.statistics.tally import Tally
 from rumor_shared.metric import Metric
 from rumor_simulations.crowd import Crowd, Floats, crowd_tally
-from rumor_simulations.sweep.populations import population
+from rumor_simulations.populations.named import population
 from rumor_simulations.sweep.real import play_crowd
 from rumor_simulations.sweep.setting import Setting, sweep_metric
 

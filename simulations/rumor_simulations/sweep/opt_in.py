@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from rumor_simulations.crowd import Crowd
+from rumor_simulations.populations.named import population
 from rumor_simulations.sweep.measures import draw_tally, estimated
-from rumor_simulations.sweep.populations import population
 from rumor_simulations.sweep.setting import Setting, sweep_metric
 
 # Half of all devices agree; `tilt` is how much likelier those with the commonest value are to.

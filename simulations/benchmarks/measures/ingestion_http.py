@@ -8,11 +8,11 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
+from benchmarks.load import requests_per_second
+from benchmarks.measures.ingestion import REGISTRY, body
+from benchmarks.row import Row, interleaved
+from benchmarks.serving import collector, echo
 from rumor_shared.wire import REPORTS_PATH
-from rumor_simulations.bench.load import requests_per_second
-from rumor_simulations.bench.measures.ingestion import REGISTRY, body
-from rumor_simulations.bench.row import Row, interleaved
-from rumor_simulations.bench.serving import collector, echo
 
 _ROUNDS = 7
 _PEER = "ASGI echo, same server"

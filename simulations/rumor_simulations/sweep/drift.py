@@ -12,8 +12,8 @@ from rumor_shared.mechanism import mechanism_module
 from rumor_shared.metric import Metric
 from rumor_simulations.attacks.device import Device
 from rumor_simulations.crowd import Counts, Crowd
+from rumor_simulations.populations.named import population
 from rumor_simulations.sweep.measures import estimated
-from rumor_simulations.sweep.populations import population
 from rumor_simulations.sweep.setting import MEMOISED, Setting, sweep_metric
 
 DAYS = 12

@@ -8,7 +8,7 @@ from pathlib import Path
 
 _STATUS = Path("/proc/self/status")
 _PROGRAM = """
-from rumor_simulations.bench.memory import peak_mebibytes
+from benchmarks.memory import peak_mebibytes
 before = peak_mebibytes()
 {}
 print(peak_mebibytes() - before)

@@ -18,12 +18,12 @@ from functools import partial
 from itertools import zip_longest
 from statistics import median
 
+from benchmarks.peers import UNAVAILABLE, Peer, asked, opened
+from benchmarks.row import Row, interleaved, seconds
 from rumor_client.perturbation.randomness import permanent_randomness, system_randomness
 from rumor_shared.mechanism import mechanism_module
 from rumor_shared.metric import Metric
 from rumor_shared.registry import registry_of
-from rumor_simulations.bench.peers import UNAVAILABLE, Peer, asked, opened
-from rumor_simulations.bench.row import Row, interleaved, seconds
 
 _ROUNDS = 30
 _REPEATS = 100

@@ -1,4 +1,4 @@
-"""`python -m rumor_simulations.bench.fresh_decode N`: one RAPPOR decode and the memory it took."""
+"""`python -m benchmarks.fresh_decode N`: one RAPPOR decode and the memory it took."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from datetime import date
 
 import numpy as np
 
+from benchmarks.memory import peak_mebibytes
+from benchmarks.row import seconds
 from rumor_server.statistics.estimation import estimate_metric
 from rumor_shared.registry import registry_of
-from rumor_simulations.bench.memory import peak_mebibytes
-from rumor_simulations.bench.row import seconds
 from rumor_simulations.crowd import Crowd, crowd_tally
 
 BITS = 128

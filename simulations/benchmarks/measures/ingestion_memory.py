@@ -6,11 +6,11 @@ import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
+from benchmarks.load import requests_per_second
+from benchmarks.measures.ingestion import REGISTRY, body
+from benchmarks.row import Row
+from benchmarks.serving import collector
 from rumor_shared.wire import MAX_BATCH_REPORTS, REPORTS_PATH
-from rumor_simulations.bench.load import requests_per_second
-from rumor_simulations.bench.measures.ingestion import REGISTRY, body
-from rumor_simulations.bench.row import Row
-from rumor_simulations.bench.serving import collector
 
 _REPORTS = 1_000_000
 # SQLite's cache (16 MiB) is full by then.

@@ -1,4 +1,4 @@
-"""`python -m rumor_simulations.bench.echo PORT`: the least that an ASGI application can do."""
+"""`python -m benchmarks.echo PORT`: the least that an ASGI application can do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`python -m rumor_simulations.bench`: measure, print a table, write JSON and a page."""
+"""`python -m benchmarks`: measure, print a table, write JSON and a page."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks import measures
+from benchmarks.page import cells, page
+from benchmarks.peers import PINS, PeerUnavailable, peers_python
 from rumor_shared.version import __version__
-from rumor_simulations.bench import measures
-from rumor_simulations.bench.page import cells, page
-from rumor_simulations.bench.peers import PINS, PeerUnavailable, peers_python
 
 # A ratio means nothing without the versions of what it was measured on.
 _OURS = ("numpy", "scipy", "mmh3", "bitarray", "fastapi", "uvicorn")

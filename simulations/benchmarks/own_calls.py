@@ -1,4 +1,4 @@
-"""`python -m rumor_simulations.bench.own_calls`: our short calls and floors, asked as peers are."""
+"""`python -m benchmarks.own_calls`: our short calls and floors, asked as peers are."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from functools import partial
 
 import msgspec
 
+from benchmarks.measures.ingestion import DAY, REGISTRY, body
+from benchmarks.measures.perturbation import bench_metric, perturbations
+from benchmarks.peer_programs.answering import answer
 from rumor_server.ingestion.batch import decode_batch
 from rumor_server.ingestion.screening import Charges, screen_batch
 from rumor_shared.registry import parse_registry
 from rumor_shared.wire import JSON
-from rumor_simulations.bench.measures.ingestion import DAY, REGISTRY, body
-from rumor_simulations.bench.measures.perturbation import bench_metric, perturbations
-from rumor_simulations.bench.peer_programs.answering import answer
 
 SCREEN = "decode and screen a batch of one report"
 DECODE = "msgspec to dicts, the same bytes"

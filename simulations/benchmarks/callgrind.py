@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from rumor_simulations.bench.peer_programs.answering import MARK, MARKED_BY
+from benchmarks.peer_programs.answering import MARK, MARKED_BY
 
 _TOOL = "valgrind"
 _COUNT = "summary: "

@@ -13,8 +13,8 @@ import sys
 from functools import partial
 from statistics import median
 
-from rumor_simulations.bench.fresh_decode import BITS, COHORTS
-from rumor_simulations.bench.row import Row, interleaved
+from benchmarks.fresh_decode import BITS, COHORTS
+from benchmarks.row import Row, interleaved
 
 # How often each list is decoded: the longest takes a minute.
 _ROUNDS = {10_000: 2, 100_000: 2, 1_000_000: 1}
@@ -52,7 +52,7 @@ def measure() -> list[Row]:
 
 def _decode(candidates: int) -> tuple[float, float]:
     printed = subprocess.run(  # noqa: S603  # this interpreter, a module of our own
-        [sys.executable, "-m", "rumor_simulations.bench.fresh_decode", str(candidates)],
+        [sys.executable, "-m", "benchmarks.fresh_decode", str(candidates)],
         capture_output=True,
         check=True,
         text=True,

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
-import rumor_simulations.bench as bench
+import benchmarks as bench
 
 # pure-ldp imports scikit-learn and statsmodels without asking for them.
 PINS = {

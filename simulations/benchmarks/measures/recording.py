@@ -12,9 +12,9 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
+from benchmarks.row import Row, interleaved, percentile, seconds
 from rumor_client import Client
 from rumor_shared.registry import Registry, registry_of
-from rumor_simulations.bench.row import Row, interleaved, percentile, seconds
 
 # Enough for a 99th percentile that rests on ten calls.
 _ROUNDS = 1000

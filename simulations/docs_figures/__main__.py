@@ -1,4 +1,4 @@
-"""Write every picture as SVG: `python -m rumor_simulations.pictures FOLDER`."""
+"""Write every picture as SVG: `python -m docs_figures FOLDER`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rumor_simulations.pictures import days, many_reports, mechanisms, one_report
+from docs_figures import days, many_reports, mechanisms, one_report
 from rumor_simulations.plotting import figure
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ PICTURES: dict[str, Callable[[Axes], None]] = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Write all pictures, or those that are named, into a folder."""
-    parser = argparse.ArgumentParser(prog="python -m rumor_simulations.pictures")
+    parser = argparse.ArgumentParser(prog="python -m docs_figures")
     parser.add_argument("folder", type=Path, help="where to write")
     parser.add_argument("names", nargs="*", help=f"of {', '.join(PICTURES)}; all if none is given")
     given = parser.parse_args(argv)

@@ -18,18 +18,18 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-from rumor_simulations.bench import callgrind
-from rumor_simulations.bench.measures.perturbation import PEER_SETTING
-from rumor_simulations.bench.own_calls import DECODE, SCREEN
-from rumor_simulations.bench.peer_programs.answering import MARKED_BY
-from rumor_simulations.bench.peers import (
+from benchmarks import callgrind
+from benchmarks.measures.perturbation import PEER_SETTING
+from benchmarks.own_calls import DECODE, SCREEN
+from benchmarks.peer_programs.answering import MARKED_BY
+from benchmarks.peers import (
     FOLDER,
     UNAVAILABLE,
     PeerUnavailable,
     command,
     peers_python,
 )
-from rumor_simulations.bench.row import Row
+from benchmarks.row import Row
 
 _FLOORS = {"binary": "os.urandom(1)", "krr": "os.urandom(1)", "rappor": "os.urandom(16)"}
 _KINDS = {"rappor": ", its instantaneous response"}
@@ -57,7 +57,7 @@ def measure() -> list[Row]:
 
 
 def _of_ours() -> list[Callable[[], Counts]]:
-    words = [sys.executable, "-m", "rumor_simulations.bench.own_calls"]
+    words = [sys.executable, "-m", "benchmarks.own_calls"]
     names = [*_FLOORS, *dict.fromkeys(_FLOORS.values()), SCREEN, DECODE]
     # numpy is the one that we run on.
     imports = [partial(_of_import, sys.executable, line) for line in (_IMPORT, _NUMPY)]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from math import exp
 from typing import TYPE_CHECKING, cast
 
+from docs_figures.theme import THEME
 from rumor_shared.epsilon import MICRO
 from rumor_shared.mechanisms.krr import Krr
 from rumor_shared.metric import Metric
-from rumor_simulations.pictures.theme import THEME
 from rumor_simulations.plotting import COLOURS
 
 if TYPE_CHECKING:

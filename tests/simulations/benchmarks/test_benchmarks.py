@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from rumor_simulations.bench import peers
-from rumor_simulations.bench.__main__ import app
-from rumor_simulations.bench.measures import estimation, imports, instructions, perturbation
-from rumor_simulations.bench.memory import added_mebibytes
-from rumor_simulations.bench.page import cells, page
-from rumor_simulations.bench.peer_programs import clients
-from rumor_simulations.bench.peers import UNAVAILABLE, PeerUnavailable
-from rumor_simulations.bench.row import Row, interleaved
+from benchmarks import peers
+from benchmarks.__main__ import app
+from benchmarks.measures import estimation, imports, instructions, perturbation
+from benchmarks.memory import added_mebibytes
+from benchmarks.page import cells, page
+from benchmarks.peer_programs import clients
+from benchmarks.peers import UNAVAILABLE, PeerUnavailable
+from benchmarks.row import Row, interleaved
 
-PAGE = Path(__file__).parents[2] / "docs" / "performance.md"
+PAGE = Path(__file__).parents[3] / "docs" / "performance.md"
 
 
 @pytest.fixture

@@ -16,9 +16,9 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
-from rumor_simulations.bench.memory import added_mebibytes
-from rumor_simulations.bench.peers import UNAVAILABLE, PeerUnavailable, peers_python
-from rumor_simulations.bench.row import Row, interleaved
+from benchmarks.memory import added_mebibytes
+from benchmarks.peers import UNAVAILABLE, PeerUnavailable, peers_python
+from benchmarks.row import Row, interleaved
 
 # Enough for a median that does not move by a tenth on a busy machine; some fifteen seconds.
 _ROUNDS = 15

@@ -40,7 +40,7 @@ def collector(folder: Path, registry: str, url: str | None = None) -> Iterator[R
 def echo() -> Iterator[Running]:
     """Run the bare ASGI echo under the same server."""
     port = _free_port()
-    with _process(["-m", "rumor_simulations.bench.echo", str(port)], port) as running:
+    with _process(["-m", "benchmarks.echo", str(port)], port) as running:
         yield running
 
 

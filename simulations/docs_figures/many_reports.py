@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from docs_figures.theme import SHARES, THEME
 from rumor_client.perturbation.mechanisms import krr
 from rumor_client.testing import seeded
 from rumor_server.statistics.estimation import Estimates, estimate_metric
 from rumor_server.statistics.tally import Tally, tally_of
-from rumor_simulations.pictures.theme import SHARES, THEME
 from rumor_simulations.plotting import COLOURS, MARKERS
 
 if TYPE_CHECKING:

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from rumor_simulations.bench import callgrind
-from rumor_simulations.bench.measures import instructions
-from rumor_simulations.bench.own_calls import DECODE, SCREEN, calls
-from rumor_simulations.bench.peer_programs.answering import MARKED_BY
-from rumor_simulations.bench.peers import UNAVAILABLE, PeerUnavailable
+from benchmarks import callgrind
+from benchmarks.measures import instructions
+from benchmarks.own_calls import DECODE, SCREEN, calls
+from benchmarks.peer_programs.answering import MARKED_BY
+from benchmarks.peers import UNAVAILABLE, PeerUnavailable
 
 needs_valgrind = pytest.mark.skipif(not callgrind.can_count(), reason="needs valgrind on the PATH")
 
 _PROGRAM = """
-from rumor_simulations.bench.peer_programs.answering import answer
+from benchmarks.peer_programs.answering import answer
 some, compiled = range(2000), []
 
 def once():

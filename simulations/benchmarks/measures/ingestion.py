@@ -20,6 +20,7 @@ from statistics import median
 
 import msgspec
 
+from benchmarks.row import Row, interleaved, seconds
 from rumor_server.ingestion.batch import decode_batch
 from rumor_server.ingestion.screening import Charges, screen_batch
 from rumor_server.storage.sqlite.file import open_writer
@@ -27,7 +28,6 @@ from rumor_server.storage.sqlite.store import SqliteStore
 from rumor_server.storage.store import Store
 from rumor_shared.registry import parse_registry
 from rumor_shared.wire import JSON, MAX_BATCH_REPORTS
-from rumor_simulations.bench.row import Row, interleaved, seconds
 
 _ROUNDS = 100
 # Calls that open files and load modules, before any is measured.

@@ -15,12 +15,12 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
+from benchmarks.measures.ingestion import DAY, REGISTRY, beside_inserts
+from benchmarks.measures.ingestion_http import posted
+from benchmarks.measures.ingestion_memory import grown
+from benchmarks.row import Row, interleaved, seconds
+from benchmarks.serving import collector
 from rumor_shared.wire import MAX_BATCH_REPORTS
-from rumor_simulations.bench.measures.ingestion import DAY, REGISTRY, beside_inserts
-from rumor_simulations.bench.measures.ingestion_http import posted
-from rumor_simulations.bench.measures.ingestion_memory import grown
-from rumor_simulations.bench.row import Row, interleaved, seconds
-from rumor_simulations.bench.serving import collector
 
 _ROUNDS = 60
 _HTTP_ROUNDS = 5
@@ -32,7 +32,7 @@ _AIM = 2.0
 def measure() -> list[Row]:
     """Count batches of 500, and single reports over HTTP; microseconds a report, medians."""
     try:
-        from rumor_simulations.postgres_server import binaries, serving
+        from benchmarks.postgres_server import binaries, serving
     except ImportError:
         return []
     if binaries() is None:

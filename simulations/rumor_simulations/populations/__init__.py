@@ -1,0 +1,1 @@
+"""Populations that simulations draw from: made ones, and real ones out of packages."""
