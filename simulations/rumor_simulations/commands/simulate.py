@@ -12,9 +12,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from rumor_simulations.populations.named import POPULATIONS, PopulationError, population
-from rumor_simulations.sweep.experiments import EXPERIMENTS, Experiment, Options
+from rumor_simulations.sweep.experiments import EXPERIMENTS, Experiment, Options, run
 from rumor_simulations.sweep.figures import draw
-from rumor_simulations.sweep.run import run
 from rumor_simulations.sweep.setting import MECHANISMS
 from rumor_simulations.tables import TableFormat, write_table
 

@@ -10,8 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rumor_simulations.population import Population
-from rumor_simulations.populations.browsers import browsers
-from rumor_simulations.populations.surnames import surnames
+from rumor_simulations.populations.from_packages import browsers, surnames
 
 # Exponent of the NDSS 2020 and PGR experiments' neighbours: heads and tails both matter.
 ZIPF_EXPONENT = 1.1

@@ -1,4 +1,4 @@
-"""A population that changes while devices report every day, with and without permanent answers."""
+"""A population that changes while devices report daily, with and without permanent answers."""
 
 from __future__ import annotations
 
