@@ -74,7 +74,7 @@ def _of_tally(name: str, crowd: Crowd, peer: Peer | None, rng: np.random.Generat
     value, *theirs = (median(one) * 1e3 for one in taken)
     if not libraries:
         return [Row(what, value, "ms")]
-    return _beside(what, value, libraries, theirs)
+    return _compared(what, value, libraries, theirs)
 
 
 def _local_hashing(metric: Metric, tally: Tally, peer: Peer | None) -> list[Row]:
@@ -109,8 +109,8 @@ def _local_hashing(metric: Metric, tally: Tally, peer: Peer | None) -> list[Row]
         what = f"estimate {_VALUES} values, local_hashing, {_COHORTS} cohorts, {name}"
         value = values[side] * 1e3
         libraries = tuple(f"{library}, from reports" for library in _THREE)
-        rows += _beside(what, value, libraries, long, _LOCAL_HASHING_AIM)
-        rows += _beside(what, value, (fast[side],), short[side : side + 1])
+        rows += _compared(what, value, libraries, long, _LOCAL_HASHING_AIM)
+        rows += _compared(what, value, (fast[side],), short[side : side + 1])
     return rows
 
 
@@ -120,7 +120,7 @@ def _prepare(peer: Peer | None, calls: list[str]) -> None:
             peer.seconds(f"prepare {call}")
 
 
-def _beside(
+def _compared(
     what: str,
     value: float,
     libraries: tuple[str, ...],

@@ -90,17 +90,17 @@ def _perturbations(counts: Counts) -> list[Row]:
     for name, floor in _FLOORS.items():
         what = f"perturb, {name}{_KINDS.get(name, '')}"
         rows.append(Row(what, counts[name], _UNIT, floor, counts[floor]))
-        rows += [_beside(what, counts[name], one, counts.get(f"{one} {name}")) for one in _PEERS]
+        rows += [_compared(what, counts[name], one, counts.get(f"{one} {name}")) for one in _PEERS]
     return rows
 
 
 def _others(counts: Counts) -> list[Row]:
     imports = [(_NUMPY, counts[_NUMPY]), (_REQUESTS, counts.get(_REQUESTS))]
     return [
-        _beside(SCREEN, counts[SCREEN], DECODE, counts[DECODE]),
-        *(_beside(_IMPORT, counts[_IMPORT], line, theirs) for line, theirs in imports),
+        _compared(SCREEN, counts[SCREEN], DECODE, counts[DECODE]),
+        *(_compared(_IMPORT, counts[_IMPORT], line, theirs) for line, theirs in imports),
     ]
 
 
-def _beside(what: str, value: float, peer: str, theirs: float | None) -> Row:
+def _compared(what: str, value: float, peer: str, theirs: float | None) -> Row:
     return Row(what, value, _UNIT, peer if theirs else f"{peer}: {UNAVAILABLE}", theirs)

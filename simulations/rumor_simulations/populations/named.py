@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import csv
-import importlib.util
 import math
 from collections import Counter
 from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 from rumor_simulations.population import Population
@@ -103,10 +103,13 @@ def _commonest(whole: Population[str], k: int) -> Population[str]:
 
 def _inside(package: str, name: str, install: str) -> Path:
     """Return a data file of a package, which is not imported: its own needs may be heavy."""
-    spec = importlib.util.find_spec(package)
-    if spec is None or not spec.submodule_search_locations:
-        raise PopulationError(f"this population lies in {package!r}: pip install {install}")
-    return Path(spec.submodule_search_locations[0], name)
+    try:
+        path = Path(str(distribution(package).locate_file(f"{package}/{name}")))
+    except PackageNotFoundError:
+        raise PopulationError(
+            f"this population lies in {package!r}: pip install {install}"
+        ) from None
+    return path
 
 
 def _name(i: int) -> str:

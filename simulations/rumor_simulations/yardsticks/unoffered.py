@@ -87,8 +87,8 @@ def _moment(epsilon: float, x: float, power: int) -> float:
     def integral(start: float, end: float) -> float:
         return (end ** (power + 1) - start ** (power + 1)) / (power + 1)
 
-    beside = integral(-bound, left) + integral(right, bound)
-    return inside * integral(left, right) + outside * beside
+    outside_mean = integral(-bound, left) + integral(right, bound)
+    return inside * integral(left, right) + outside * outside_mean
 
 
 def _duchi_formula(epsilon: float, x: float) -> float:
@@ -230,7 +230,7 @@ class BlockHadamard:
         """Return the exact variance of a count's estimate, averaged over all values."""
         n, e, b = held.sum(), self.ratio, self.blocks
         block, _ = self.places
-        beside = np.bincount(block, held, minlength=b)[block]
+        same_block = np.bincount(block, held, minlength=b)[block]
         own = (2 * b - 1 + e) * (e + 1) / (e - 1) ** 2
         away = 2 * (2 * b - 1 + e) / (e - 1) ** 2
-        return float((beside * own + (n - beside) * away - held).mean())
+        return float((same_block * own + (n - same_block) * away - held).mean())

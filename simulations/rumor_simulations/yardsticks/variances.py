@@ -79,7 +79,7 @@ def measure_local_hashing(runs: int) -> Iterator[Yardstick]:
         "local_hashing, 16,384 cohorts, n = 10^6, k = 1024, Zipf 1.1, epsilon 1; "
         f"{np.mean(squares) / ideal - 1:+.1%} of the ideal {ideal:,.0f}"
     )
-    yield _drawn("LH", what, predicted, None, squares)
+    yield _drawn("LH", what, predicted, None, np.array(squares))
 
 
 def subset_tally(metric: Metric, crowd: Crowd, rng: np.random.Generator) -> Tally:
