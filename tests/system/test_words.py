@@ -196,3 +196,15 @@ def test_every_package_gives_the_order_of_reading() -> None:
         if unnamed:
             missing.append(f"{name_of(path.parent)}: {', '.join(sorted(unnamed))}")
     assert [one for one in missing if not one.startswith(UNREAD)] == []
+
+
+def test_glossary_has_what_took_over() -> None:
+    """Each name that a retired one gave way to stands in the glossary of CONTRIBUTING.md."""
+    glossary = (HOUSE / "CONTRIBUTING.md").read_text("utf-8").partition("## Words of the code")[2]
+    names = {
+        name
+        for words in (*MODULES.values(), *IDENTIFIERS.values())
+        for name in words.split(", ")
+        if "_" in name or name[0].isupper()
+    }
+    assert {name for name in names if name not in glossary} <= {"population_tally"}
