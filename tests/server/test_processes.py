@@ -12,11 +12,10 @@ import psycopg
 import pytest
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
-from tests.harness.collector import report
+from tests.harness.collector import LASTING, report
 from tests.harness.collector_process import Serving
 from tests.harness.collector_processes import (
     COUNTED,
-    LASTING,
     PATIENCE_SECONDS,
     Load,
     fleet,

@@ -95,8 +95,8 @@ def _rows(name: str, peer: Peer | None) -> list[Row]:
         what = f"perturb, {name}" + (f", {kind}" if kind else "")
         rows.append(Row(what, value, "us", f"os.urandom({size})", floor))
         for library, its in zip_longest(libraries, theirs):
-            peer = library if its else f"{library}: {UNAVAILABLE}"
-            rows.append(Row(what, value, "us", peer, its, aim))
+            library_name = library if its else f"{library}: {UNAVAILABLE}"
+            rows.append(Row(what, value, "us", library_name, its, aim))
     return rows
 
 
