@@ -25,6 +25,7 @@ from tests.harness.collector import REGISTRY
 from rumor_server.errors import BadRequest
 from rumor_server.http.body import read_body
 from rumor_server.http.candidates import read_candidates
+from rumor_server.http.problem import status_of
 from rumor_server.ingestion.batch import Batch, RetractionBatch, decode_batch, decode_retractions
 from rumor_server.rappor_import.files import RapporFileError, RapporParams, read_counts, read_params
 from rumor_server.rappor_import.map import read_map
@@ -52,7 +53,7 @@ def _refused(decode: Callable[[], object]) -> None:
     try:
         decode()
     except BadRequest as error:
-        if error.status not in _STATUSES or len(error.detail) > _LONGEST_DETAIL:
+        if status_of(error) not in _STATUSES or len(error.detail) > _LONGEST_DETAIL:
             raise
 
 
