@@ -19,9 +19,9 @@ from tests.golden import plain, wire
 from tests.golden.opening import Opened, opened, rumor
 from tests.golden.world import FIRST, NEWEST, OLD, PAGES, TODAY, ago, batches
 
+from benchmarks.postgres_server import binaries, serving
 from rumor_client import Client
 from rumor_client.testing import FakeClock, FakeCollector, seeded
-from rumor_simulations.postgres_server import binaries, serving
 
 # Two days after the golden one `ago(6)` is closed, and `ago(2)` is open.
 DAY = TODAY + timedelta(days=2)

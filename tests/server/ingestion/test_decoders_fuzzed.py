@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 from starlette.types import Message
 from tests.fuzz.targets import FOUND, TARGETS
-from tests.harness.collector import REGISTRY, batch, compact, report
+from tests.harness.collector import LASTING, batch, compact, report
 from tests.harness.collector_process import Serving
 
 from rumor_server.errors import BadRequest
@@ -23,7 +23,6 @@ from rumor_server.http.problem import status_of
 from rumor_server.ingestion.batch import Batch, decode_batch, decode_retractions
 from rumor_shared.wire import JSON, MAX_BATCH_BYTES, MSGPACK
 
-LASTING = REGISTRY.replace("2026-12-31", "2999-12-31")
 EXAMPLES = int(os.environ.get("RUMOR_EXAMPLES", "200"))
 played = settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow])
 
