@@ -2,71 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import replace
 from datetime import date
-from functools import lru_cache
 from http import HTTPStatus
 from pathlib import Path
 
 from fastapi import APIRouter
 from fastapi.concurrency import run_in_threadpool
+from starlette.datastructures import FormData, Headers, UploadFile
+from starlette.formparsers import FormParser, MultiPartException, MultiPartParser
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from rumor_server.errors import BadRequest, StoreError
+from rumor_server.http.body import read_body
+from rumor_server.http.candidates import MAX_BODY_BYTES
 from rumor_server.http.dashboard.answer import SECURITY_HEADERS, Format, answer, wanted_format
-from rumor_server.http.dashboard.metric_page import Sources, metric_page
-from rumor_server.http.dashboard.metrics_page import metrics_page
+from rumor_server.http.dashboard.contents import Sources, metric_page, metrics_page
 from rumor_server.http.dashboard.pages import (
+    FILE,
     STATIC,
+    TEXTS,
     render_metric,
     render_metrics,
     render_problem,
     static_file,
 )
 from rumor_server.http.dashboard.tables import metric_csv, metric_json, metrics_csv, metrics_json
-from rumor_server.http.dashboard.upload import read_upload
 from rumor_server.http.dashboard.view import View, parse_view
 from rumor_server.http.problem import problem_of
-from rumor_server.queries.cache import Measurements
 from rumor_server.queries.candidate_lists import CandidateLists, parse_candidates
-from rumor_server.queries.service import Shapes
-from rumor_server.storage.store import Store
+from rumor_server.queries.service import QueryService
 from rumor_shared.errors import UnknownMetric
 from rumor_shared.registry import Registry
 
 # A packaged file's address changes with its content, so it never has to be asked for again.
 _FOR_EVER = "public, max-age=31536000, immutable"
-# A metric's past revisions are few, and reading them parses a whole registry.
-_KEPT_METRICS = 1024
+_MULTIPART = "multipart/form-data"
+_FORM = "application/x-www-form-urlencoded"
 
 
 def dashboard_router(
-    store: Store,
+    service: QueryService,
     registry: Registry,
     *,
     today: Callable[[], date],
     candidates: Path,
     body_seconds: float,
-    shapes: Shapes,
 ) -> APIRouter:
     """Return the routes of the dashboard.
 
     Uploaded lists of candidates are kept in the folder `candidates`, made when it is first needed.
-    `today` is the server's UTC day, `shapes` knows the weights of reports. The store must have
-    adopted the registry.
+    `today` is the server's UTC day. The service's store must have adopted the registry.
     """
     router = APIRouter(include_in_schema=False)
-    sources = Sources(
-        store,
-        registry,
-        Measurements(store),
-        CandidateLists(candidates),
-        today,
-        lru_cache(_KEPT_METRICS)(store.revisions),
-        shapes,
-    )
+    sources = Sources(service, registry, CandidateLists(candidates), today)
 
     @router.get("/")
     async def metrics(request: Request) -> Response:
@@ -108,7 +99,7 @@ def dashboard_router(
     async def upload(request: Request, name: str) -> Response:
         async def keep() -> Response:
             view = parse_view(_pairs(request))
-            body = await read_upload(request, body_seconds)
+            body = await _read_upload(request, body_seconds)
             return await run_in_threadpool(_keep, sources, request, name, view, body)
 
         return await _explained(request, Format.HTML, keep)
@@ -126,7 +117,7 @@ def dashboard_router(
 
 def _keep(sources: Sources, request: Request, name: str, view: View, body: bytes) -> Response:
     """Keep an uploaded list and lead to its permalink, or say on the page what is wrong with it."""
-    revisions = sources.revisions(name)
+    revisions = sources.service.revisions(name)
     if not revisions:
         raise UnknownMetric(name)
     if revisions[-1].mechanism.values is not None:
@@ -140,6 +131,42 @@ def _keep(sources: Sources, request: Request, name: str, view: View, body: bytes
     sources.lists.keep(name, candidates)
     found = replace(view, candidates=candidates.sha256, page=1, followed=())
     return _see(request, name, found)
+
+
+async def _read_upload(request: Request, seconds: float) -> bytes:
+    """Return the bytes of the form's `file`, or of `texts` where no file is chosen.
+
+    Raises BadRequest: 415 for no form, 400 for a broken one, else as `read_body`.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind not in {_MULTIPART, _FORM}:
+        raise BadRequest(415, f"send {_MULTIPART} with `{FILE}`, or {_FORM} with `{TEXTS}`")
+    body = await read_body(request.receive, request.headers, seconds, MAX_BODY_BYTES)
+    form = await _parse(kind, request.headers, body)
+    try:
+        file = form.get(FILE)
+        if isinstance(file, UploadFile) and file.size:
+            return await file.read()
+        texts = form.get(TEXTS)
+        return texts.encode() if isinstance(texts, str) else b""
+    finally:
+        await form.close()
+
+
+async def _parse(kind: str, headers: Headers, body: bytes) -> FormData:
+    # The whole body is within its bound; a part of it can't be larger.
+    parser = FormParser if kind == _FORM else MultiPartParser
+    try:
+        return await parser(
+            headers, _once(body), max_fields=4, max_part_size=MAX_BODY_BYTES
+        ).parse()
+    except (MultiPartException, KeyError, ValueError):
+        raise BadRequest(400, "the form is broken; send it again") from None
+
+
+async def _once(body: bytes) -> AsyncGenerator[bytes, None]:
+    yield body
+    yield b""
 
 
 def _see(request: Request, name: str, view: View) -> Response:
