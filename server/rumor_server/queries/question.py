@@ -85,7 +85,7 @@ def question_of(
         raise UnknownMetric(name)
     values = declared[-1].mechanism.values
     if not LEAST_ALPHA <= alpha < 1:
-        raise BadRequest(400, f"alpha: is not from {LEAST_ALPHA:g} to 1; give for example 0.05")
+        raise BadRequest(f"alpha: is not from {LEAST_ALPHA:g} to 1; give for example 0.05")
     alike = tuple(metric for metric in declared if metric.mechanism.values == values)
     left_out = tuple(metric for metric in declared if metric not in alike)
     return Question(alike, left_out, None if candidates is None else tuple(candidates), alpha)

@@ -211,4 +211,4 @@ def _answer(question: Question, counted: _Counted) -> Measured:
         ]
         return Measured(status, n, 0, revisions, combine(parts))
     except ValueError as error:
-        raise BadRequest(400, str(error)) from None
+        raise BadRequest(str(error)) from None

@@ -238,7 +238,7 @@ def _question(sources: Sources, name: str, view: View) -> Question:
     )
     if listed and not question.is_open:
         raise BadRequest(
-            400, "query.candidates: this metric lists its values itself; remove the parameter"
+            "query.candidates: this metric lists its values itself; remove the parameter"
         )
     return question
 
@@ -255,7 +255,6 @@ def _trend(
 def _followed(view: View, question: Question, measured: Measured) -> tuple[str, ...]:
     if unknown := set(view.followed) - set(question.values):
         raise BadRequest(
-            400,
             f"query.value: {len(unknown)} of its texts are no values of this metric; choose from "
             "the table",
         )
