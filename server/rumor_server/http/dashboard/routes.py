@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import replace
 from datetime import date
+from enum import StrEnum
 from http import HTTPStatus
 from pathlib import Path
 
@@ -18,7 +19,6 @@ from starlette.responses import RedirectResponse, Response
 from rumor_server.errors import BadRequest, NotFound, StoreError, UnsupportedMedia
 from rumor_server.http.body import read_body
 from rumor_server.http.candidates import MAX_BODY_BYTES
-from rumor_server.http.dashboard.answer import Format, answer, wanted_format
 from rumor_server.http.dashboard.contents import Sources, metric_page, metrics_page
 from rumor_server.http.dashboard.pages import (
     FILE,
@@ -31,16 +31,33 @@ from rumor_server.http.dashboard.pages import (
 )
 from rumor_server.http.dashboard.tables import metric_csv, metric_json, metrics_csv, metrics_json
 from rumor_server.http.dashboard.view import View, parse_view
+from rumor_server.http.parameters import refuse_repeats
 from rumor_server.http.problem import problem_of, status_of
+from rumor_server.http.responses import conditional, preferred
 from rumor_server.queries.candidate_lists import CandidateLists, parse_candidates
 from rumor_server.queries.service import QueryService
 from rumor_shared.errors import UnknownMetric
 from rumor_shared.registry import Registry
 
+
+class Format(StrEnum):
+    """What a permalink answers as."""
+
+    HTML = "html"
+    CSV = "csv"
+    JSON = "json"
+
+
 # A packaged file's address changes with its content, so it never has to be asked for again.
 _FOR_EVER = "public, max-age=31536000, immutable"
 _MULTIPART = "multipart/form-data"
 _FORM = "application/x-www-form-urlencoded"
+
+_MEDIA_TYPES = {
+    Format.HTML: "text/html; charset=utf-8",
+    Format.CSV: "text/csv; charset=utf-8",
+    Format.JSON: "application/json",
+}
 
 
 def dashboard_router(
@@ -71,7 +88,7 @@ def dashboard_router(
                     body = metrics_json(page)
                 case Format.HTML:
                     body = render_metrics(page, _base(request))
-            return answer(request, format_, body, "metrics")
+            return _answer(request, format_, body, "metrics")
 
         return await _guarded(request, respond)
 
@@ -91,7 +108,7 @@ def dashboard_router(
                     body = metric_json(page)
                 case Format.HTML:
                     body = render_metric(page, _base(request))
-            return answer(request, format_, body, f"{name}-{view.part}")
+            return _answer(request, format_, body, f"{name}-{view.part}")
 
         return await _guarded(request, respond)
 
@@ -127,7 +144,7 @@ def _keep(sources: Sources, request: Request, name: str, view: View, body: bytes
     except BadRequest as error:
         page = metric_page(sources, name, view)
         html = render_metric(page, _base(request), problem=error.detail)
-        return answer(request, Format.HTML, html, name, status_of(error))
+        return _answer(request, Format.HTML, html, name, status_of(error))
     sources.lists.keep(name, candidates)
     found = replace(view, candidates=candidates.sha256, page=1, followed=())
     return _see(request, name, found)
@@ -185,10 +202,38 @@ def _base(request: Request) -> str:
     return str(request.scope.get("root_path", "")).rstrip("/")
 
 
+def _wanted_format(request: Request) -> Format:
+    """Return the format of `format=`, or the heaviest of Accept; a page where all are as good.
+
+    Raises BadRequest for a format that is none, or given twice.
+    """
+    refuse_repeats((name for name, _ in request.query_params.multi_items()), ("format",))
+    named = request.query_params.get("format")
+    if named:
+        try:
+            return Format(named)
+        except ValueError:
+            raise BadRequest(f"query.format: is not a format; write {', '.join(Format)}") from None
+    accept = request.headers.get("accept", "*/*")
+    kinds = {"text/html": Format.HTML, "application/json": Format.JSON, "text/csv": Format.CSV}
+    return kinds[preferred(accept, *kinds)]
+
+
+def _answer(request: Request, format_: Format, body: str, name: str, status: int = 200) -> Response:
+    """Return a body in its format; 304 where the reader has it already.
+
+    `name` is what a downloaded file is called, without its ending.
+    """
+    headers = {"Vary": "Accept"}
+    if format_ is Format.CSV:
+        headers["Content-Disposition"] = f'attachment; filename="{name}.csv"'
+    return conditional(request, body.encode(), _MEDIA_TYPES[format_], headers, status)
+
+
 async def _guarded(request: Request, respond: Callable[[Format], Response]) -> Response:
     """Answer from a thread, in the format that the request wants; errors too."""
     try:
-        format_ = wanted_format(request)
+        format_ = _wanted_format(request)
     except BadRequest as error:
         return _failed(request, Format.HTML, error)
     return await _explained(request, format_, lambda: run_in_threadpool(respond, format_))
@@ -213,5 +258,5 @@ def _failed(request: Request, format_: Format, error: BadRequest | StoreError) -
         status = response.status_code
         detail = error.detail if isinstance(error, BadRequest) else "try again in a few seconds"
         page = render_problem(status, HTTPStatus(status).phrase, detail, _base(request))
-        return answer(request, Format.HTML, page, "problem", status)
+        return _answer(request, Format.HTML, page, "problem", status)
     return response
