@@ -71,8 +71,6 @@ STILL: dict[str, frozenset[str]] = {
     "server/rumor_server/app.py": frozenset(["beside", "shapes"]),
     "server/rumor_server/http": frozenset(["Access", "Gate", "check_site", "gate", "shapes"]),
     "server/rumor_server/operations": frozenset(["Housekeeping", "look_over", "shapes"]),
-    "server/rumor_server/queries": frozenset(["Shapes", "shapes"]),
-    "server/rumor_server/reader": frozenset(["asking"]),
     "server/rumor_server/statistics": frozenset(
         ["decode_crowded", "find_twins", "look_at", "settle", "shapes"]
     ),
