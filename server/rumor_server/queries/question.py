@@ -24,8 +24,11 @@ class Status(StrEnum):
     """Whether there is anything to tell."""
 
     OK = "ok"
+    """There are rows with numbers."""
     NO_DATA = "no_data"
+    """No report was counted on these days: n is 0 and all else null."""
     WITHHELD = "withheld"
+    """Fewer than `min_reports` were counted; `missing` says how many more."""
 
 
 @dataclass(frozen=True)
