@@ -11,7 +11,7 @@ Importing this costs next to nothing: each name is loaded when it is first used.
 
 from __future__ import annotations
 
-from rumor_client.process.lazy_imports import loading as _loading
+from rumor_client.process.lazy_imports import importing as _importing
 
 # Type checkers take this name as true; importing `typing` would cost ten times this package.
 TYPE_CHECKING = False
@@ -94,7 +94,7 @@ _HOMES = {
 def __getattr__(name: str) -> object:
     for module, names in _HOMES.items():
         if name in names:
-            with _loading:
+            with _importing:
                 import importlib
 
                 home = importlib.import_module(f"rumor_client.{module}")

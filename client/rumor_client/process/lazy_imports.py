@@ -10,11 +10,11 @@ import os
 from _thread import RLock
 
 # The builtin, because `threading` takes longer to load than this package.
-loading = RLock()
+importing = RLock()
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=loading.acquire,
-        after_in_parent=loading.release,
-        after_in_child=loading.release,
+        before=importing.acquire,
+        after_in_parent=importing.release,
+        after_in_child=importing.release,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 _warned: set[str] = set()
 
 
-def warn_once(kind: str, message: str) -> None:
+def log_once(kind: str, message: str) -> None:
     """Log a warning to the logger `rumor_client`, the first time in this process for its kind."""
     if kind in _warned:
         return

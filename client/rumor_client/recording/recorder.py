@@ -13,7 +13,7 @@ from rumor_client.errors import StateBusy, StateUnavailable
 from rumor_client.perturbation.perturb import new_id, new_secret, perturb, series_of
 from rumor_client.perturbation.randomness import Randomness
 from rumor_client.process.clock import Clock
-from rumor_client.process.log_once import warn_once
+from rumor_client.process.log_once import log_once
 from rumor_client.recording.ledger import AppCaps, Limits, charges, cost, limits, refusal
 from rumor_client.recording.outbox import Bounds, put
 from rumor_client.recording.result import RecordStatus, Result
@@ -77,7 +77,7 @@ class Recorder:
         except StateBusy:
             return Result(RecordStatus.BUSY, metric)
         except StateUnavailable as error:
-            warn_once("unavailable", f"rumor: {error}")
+            log_once("unavailable", f"rumor: {error}")
             return Result(RecordStatus.UNAVAILABLE, metric)
 
     def _report(self, transaction: Transaction, metric: Metric, text: str, day: date) -> Result:
@@ -98,7 +98,7 @@ class Recorder:
             return refused
         live = self._randomness()
         if identity is None:
-            identity = transaction.adopt(*new_secret(live))
+            identity = transaction.set_identity(*new_secret(live))
         transaction.charge(charges(accounts, asked))
         transaction.count(series_of(metric, identity), day)
         answer = perturb(metric, text, identity, transaction, live)

@@ -22,12 +22,14 @@ V = TypeVar("V")
 class MemoryState:
     """A state that keeps nothing on disk. It must not outlive a fork: parent and child would both
     send what waits.
+
+    `contents` is what is stored, readable outside of any transaction: a test may look at it.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._turn = threading.Lock()
-        self._contents = _Contents()
+        self.contents = _Contents()
 
     @contextmanager
     def transaction(self, wait: float = LOCK_WAIT) -> Iterator[_Contents]:
@@ -35,17 +37,17 @@ class MemoryState:
         if not self._lock.acquire(timeout=wait):
             raise StateBusy(wait)
         try:
-            yield self._contents
+            yield self.contents
         except BaseException:
-            self._contents.undo()
+            self.contents.undo()
             raise
         finally:
-            self._contents.commit()
+            self.contents.commit()
             self._lock.release()
 
     def choices(self) -> Mapping[str, tuple[str, date]]:
         """Return the stored choices."""
-        return self._contents.choices()
+        return self.contents.choices()
 
     @contextmanager
     def upload_turn(self) -> Iterator[bool]:
@@ -117,7 +119,7 @@ class _Contents:
     def identity(self) -> Identity | None:
         return self._identities.get(self._numbers["epoch"])
 
-    def adopt(self, secret: bytes, cohort: int) -> Identity:
+    def set_identity(self, secret: bytes, cohort: int) -> Identity:
         self._add(self._numbers, "epoch", 1)
         identity = Identity(secret, cohort, self._numbers["epoch"])
         self._set(self._identities, identity.epoch, identity)
@@ -207,7 +209,7 @@ class _Contents:
         if not self._drops[reason]:
             self._remove(self._drops, reason)
 
-    def settle(self, sent: Sequence[Sent]) -> int:
+    def apply_verdicts(self, sent: Sequence[Sent]) -> int:
         settled = 0
         for item in sent:
             report_id = item.report.id

@@ -44,7 +44,7 @@ class Transaction(Protocol):
     def identity(self) -> Identity | None:
         """Return the secret and cohort, or None before the first report and after a denial."""
 
-    def adopt(self, secret: bytes, cohort: int) -> Identity:
+    def set_identity(self, secret: bytes, cohort: int) -> Identity:
         """Store a new secret and cohort under the next epoch, and return them."""
 
     def spent(self, accounts: Sequence[Account]) -> list[int]:
@@ -102,7 +102,7 @@ class Transaction(Protocol):
         counted as unconfirmed, and kept in the sent log without a verdict.
         """
 
-    def settle(self, sent: Sequence[Sent]) -> int:
+    def apply_verdicts(self, sent: Sequence[Sent]) -> int:
         """Move reports that were answered for good from the outbox to the sent log.
 
         A rejected one is counted as a drop. One that was withdrawn on its way gets its verdict, and

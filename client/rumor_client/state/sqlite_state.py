@@ -23,7 +23,7 @@ from time import monotonic
 
 from rumor_client.errors import StateBusy, StateUnavailable
 from rumor_client.process import fork
-from rumor_client.process.log_once import warn_once
+from rumor_client.process.log_once import log_once
 from rumor_client.state.file_lock import file_lock
 from rumor_client.state.protocol import LOCK_WAIT
 from rumor_client.state.sqlite_schema import Origin, create, origin
@@ -239,7 +239,7 @@ class SqliteState:
             with suppress(FileNotFoundError):
                 source = self.path.with_name(self.path.name + suffix)
                 source.rename(aside.with_name(aside.name + suffix))
-        warn_once(
+        log_once(
             "set aside",
             f"rumor: the state file was {found.value}; it is now {aside.name}, and a new one starts"
             " without consent",

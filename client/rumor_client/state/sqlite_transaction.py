@@ -49,7 +49,7 @@ class SqliteTransaction:
         row = self._run("SELECT secret, cohort, epoch FROM device").fetchone()
         return None if row[0] is None else Identity(*row)
 
-    def adopt(self, secret: bytes, cohort: int) -> Identity:
+    def set_identity(self, secret: bytes, cohort: int) -> Identity:
         """Store a new secret and cohort."""
         self._run("UPDATE device SET epoch = epoch + 1, secret = ?, cohort = ?", (secret, cohort))
         (epoch,) = self._run("SELECT epoch FROM device").fetchone()
@@ -189,7 +189,7 @@ class SqliteTransaction:
         )
         self._run("DELETE FROM dropped WHERE reports = 0")
 
-    def settle(self, sent: Sequence[Sent]) -> int:
+    def apply_verdicts(self, sent: Sequence[Sent]) -> int:
         """Move answered reports to the sent log."""
         settled = 0
         for report, verdict, reason in sent:

@@ -42,7 +42,7 @@ class FakeCollector:
         """Count what is new, take back what is retracted, and give verdicts."""
         batch = contents(request)
         if request.url.endswith(RETRACTIONS_PATH):
-            results = [self._take_back(report, batch["day"]) for report in batch["retractions"]]
+            results = [self.take_back(report, batch["day"]) for report in batch["retractions"]]
         elif any(self.poison(report) for report in batch["reports"]):
             return refusal(400)(request)
         else:
@@ -63,7 +63,8 @@ class FakeCollector:
         self.counted[report["id"]] = {**report, "day": day}
         return {"id": report["id"], "verdict": "accepted"}
 
-    def _take_back(self, report: Fields, day: str) -> dict[str, str]:
+    def take_back(self, report: Fields, day: str) -> dict[str, str]:
+        """Retract a report if it was counted, and return its entry of the answer."""
         given = {**report, "day": day}
         if report["id"] in self.retracted:
             verdict = Retraction.ALREADY

@@ -21,7 +21,9 @@ REPORTS = "reports"
 RETRACTIONS = "retractions"
 
 
-def body_of(day: date, pseudonym: bytes, reports: Sequence[Report], listed: str = REPORTS) -> bytes:
+def encode_batch(
+    day: date, pseudonym: bytes, reports: Sequence[Report], listed: str = REPORTS
+) -> bytes:
     """Return the JSON body of a batch: reports of one day, in the order of their random ids.
 
     Ids are drawn uniformly after perturbation, so their order is a shuffle that says nothing of

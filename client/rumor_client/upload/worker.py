@@ -14,7 +14,7 @@ from collections.abc import Callable
 from time import monotonic, sleep
 
 from rumor_client.process import fork
-from rumor_client.process.log_once import warn_once
+from rumor_client.process.log_once import log_once
 from rumor_client.upload.backoff import LONGEST, Jitter, uniform
 from rumor_client.upload.result import FlushResult, UploadStatus
 from rumor_client.upload.uploader import Uploader
@@ -30,10 +30,10 @@ _TURN_POLL = 0.02
 class Worker:
     """Uploads in the background, on average once in `interval` seconds while something waits."""
 
-    def __init__(self, uploader: Uploader, interval: float, jitter: Jitter = uniform) -> None:
+    def __init__(self, uploader: Uploader, interval: float, jitter: Jitter | None = None) -> None:
         self._uploader = uploader
         self._interval = interval
-        self._jitter = jitter
+        self._jitter = jitter or uniform
         self._reset()
         fork.watch(self)
 
@@ -95,7 +95,7 @@ class Worker:
         try:
             return upload()
         except Exception as error:  # the app's own clock or state may raise anything
-            warn_once("upload", f"rumor: an upload failed with {type(error).__name__}")
+            log_once("upload", f"rumor: an upload failed with {type(error).__name__}")
             return None
 
     def _sleep(self, seconds: float) -> bool:

@@ -139,7 +139,7 @@ def send_and_die(request):
     real(request)
     os.kill(os.getpid(), signal.SIGKILL)
 import rumor_client.client
-from tests.client import devices
+from tests.harness import devices
 devices.send = send_and_die
 client = make(granted=True); record(client, 5); client.flush()
 """
@@ -303,7 +303,7 @@ logging.basicConfig(stream=sys.stdout)
 threading.excepthook = lambda args: print("WARNING: a thread died")
 client = make(granted=True)
 record(client, 1)
-client._state.close()
+client.state.close()
 os.chmod(state.parent, {readable})
 if os.getuid() == 0:
     os.setgid(65534); os.setuid(65534)

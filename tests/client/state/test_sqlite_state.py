@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.harness.devices import PURPOSE, RAPPOR, ROOT, device, registry_with
@@ -58,16 +59,30 @@ def test_a_file_that_others_could_read_is_closed_to_them(path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_the_file_is_durable_and_marked(path: Path) -> None:
+@pytest.fixture
+def connections(monkeypatch: pytest.MonkeyPatch) -> list[sqlite3.Connection]:
+    """Every connection that is opened, in order: what SQLite was asked for shows there alone."""
+    opened: list[sqlite3.Connection] = []
+    connect = sqlite3.connect
+
+    def noted(*given: Any, **more: Any) -> sqlite3.Connection:
+        opened.append(connect(*given, **more))
+        return opened[-1]
+
+    monkeypatch.setattr(sqlite3, "connect", noted)
+    return opened
+
+
+def test_the_file_is_durable_and_marked(path: Path, connections: list[sqlite3.Connection]) -> None:
     """The log is written ahead and synced at each commit; deletions overwrite; the version is
     recorded.
     """
     state = SqliteState(path)
     with state.transaction():
         pass
-    assert state._connection is not None
+    (connection,) = connections
     found = {
-        name: state._connection.execute(f"PRAGMA {name}").fetchone()[0]
+        name: connection.execute(f"PRAGMA {name}").fetchone()[0]
         for name in (
             "journal_mode",
             "synchronous",
@@ -117,7 +132,7 @@ def test_a_denial_leaves_no_byte_of_secret_memo_or_outbox(path: Path) -> None:
     client = device(registry_with({"browser": RAPPOR}, daily_epsilon=1000), state=path)
     for number in range(50):
         assert client.record("browser", f"value {number % 3}").recorded
-    with client._state.transaction() as transaction:
+    with client.state.transaction() as transaction:
         identity = transaction.identity()
         assert identity is not None
         waiting = [item.report for item in transaction.waiting(None, 0, 99)]
@@ -137,7 +152,7 @@ def test_an_erasure_that_a_reader_held_up_is_done_at_the_next_open(path: Path) -
     """While another process reads, the erasure is reported as pending; the next open ends it."""
     client = device(state=path)
     client.record("theme", "dark")
-    with client._state.transaction() as transaction:
+    with client.state.transaction() as transaction:
         identity = transaction.identity()
     assert identity is not None
     reader = sqlite3.connect(path, isolation_level=None)
@@ -148,7 +163,7 @@ def test_an_erasure_that_a_reader_held_up_is_done_at_the_next_open(path: Path) -
     assert client.record("theme", "dark").status is RecordStatus.NO_CONSENT
     reader.execute("COMMIT")
     reader.close()
-    client._state.close()
+    client.state.close()
     assert not client.status().erasure_pending
     assert identity.secret not in all_bytes(path)
     client.close()
@@ -256,17 +271,16 @@ def test_a_folder_that_cant_be_made_stops_nothing_but_the_recording(
     client.close()
 
 
-def test_a_full_disk_loses_nothing_but_the_new_report(path: Path) -> None:
+def test_a_full_disk_loses_nothing_but_the_new_report(
+    path: Path, connections: list[sqlite3.Connection]
+) -> None:
     """Where the file can't grow, `record` is unavailable, writes nothing, and recovers."""
     client = device(
         registry_with({"browser": {**RAPPOR, "bits": 4096}}, daily_epsilon=1000), state=path
     )
     assert client.record("browser", "x").recorded
-    state = client._state
-    assert isinstance(state, SqliteState)
-    assert state._connection is not None
-    (pages,) = state._connection.execute("PRAGMA page_count").fetchone()
-    state._connection.execute(f"PRAGMA max_page_count = {pages}")
+    (pages,) = connections[-1].execute("PRAGMA page_count").fetchone()
+    connections[-1].execute(f"PRAGMA max_page_count = {pages}")
     statuses = {client.record("browser", "x").status for _ in range(20)}
     # The connection is dropped with the fault, and the limit with the connection.
     assert statuses == {RecordStatus.UNAVAILABLE, RecordStatus.RECORDED}
@@ -379,8 +393,8 @@ def test_the_default_place_is_one_for_each_app_or_collector(
 
     def place(app: str | None, endpoint: str) -> Path:
         with Client(registry_with(), endpoint, app=app, background=False) as client:
-            assert isinstance(client._state, SqliteState)
-            return client._state.path
+            assert isinstance(client.state, SqliteState)
+            return client.state.path
 
     assert place("editor", "http://a.invalid") == tmp_path / "rumor" / "editor" / "rumor.sqlite3"
     assert place(None, "http://a.invalid") != place(None, "http://b.invalid")
