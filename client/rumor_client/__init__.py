@@ -1,12 +1,16 @@
-"""The device: it perturbs each answer, keeps the ledger, and uploads the reports.
+"""The device SDK: it perturbs each answer, keeps the ledger, and uploads the reports.
 
-    from rumor_client import Client
+    from rumor import Client
 
     with Client("metrics.toml", "https://rumor.example.org", app="editor") as client:
         client.consent.grant()          # once, when the owner has agreed
         client.record("theme", "dark")
 
-Importing this costs next to nothing: each name is loaded when it is first used.
+Apps import it as `rumor`. Importing costs next to nothing: each name is loaded when it is first
+used.
+
+Order of reading: `client` (what an app calls), `recording` (one call of `record`), `consent`,
+`perturbation`, `state`, `upload`, `inspection`, `process`, `testing`, `__main__`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an app hands to a client, checked and made into what the client works with."""
+"""Validation of the arguments of `Client`: each is checked and made into what the client uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The client that an app embeds: it records answers, and reports them if the owner agrees."""
+"""The class `Client` that an app embeds: it records answers, and uploads reports with consent."""
 
 from __future__ import annotations
 

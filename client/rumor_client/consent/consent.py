@@ -1,4 +1,4 @@
-"""Consent: `unset`, `granted` or `denied` for each purpose, with the date it was given.
+"""The consent of the owner: `unset`, `granted` or `denied` for each purpose, with its date.
 
 The most restrictive of environment, policy and stored choice wins; nothing stored means off. The
 table of precedence is in docs/consent.md, and tested from there.

@@ -1,4 +1,4 @@
-"""What the device's owner can ask: what holds, what is spent, what waits, what was dropped."""
+"""The status report for the owner: what holds, what is spent, what waits, what was dropped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens to locks, threads and files when the process forks.
+"""Fork hooks: what happens to locks, threads and files when the process forks.
 
 A child has only the thread that forked, and any lock that another held is held for ever; a SQLite
 connection must not cross at all. So the parent lets go before, and the child starts with new ones.

@@ -1,4 +1,4 @@
-"""A fork waits while a part of the client is loaded on another thread.
+"""The lock around lazy imports: a fork waits while another thread loads a part of the client.
 
 Python locks a module while it is imported, and a child would find that lock held by a thread that
 it does not have: the first client it makes would wait for ever.

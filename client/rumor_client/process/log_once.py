@@ -1,4 +1,4 @@
-"""One warning for one kind of trouble: the host app's log is not ours to fill."""
+"""Rate-limited logging: one warning a kind of trouble, since the host app's log is not ours."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""One record: ask for consent, check the accounts, perturb, and store debit and report in one
-transaction.
+"""The recorder: asks for consent, checks the accounts, perturbs, and stores debit and report in
+one transaction.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A device's state in plain dictionaries: for tests and simulations, gone with the process."""
+"""The in-memory state store, in plain dictionaries: for tests and simulations."""
 
 from __future__ import annotations
 

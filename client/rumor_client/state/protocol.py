@@ -1,4 +1,4 @@
-"""What a device remembers, behind one protocol: a SQLite file, or memory for tests and simulations.
+"""The protocols of a state store and its transactions: what a device remembers.
 
 Every change is part of a transaction: all of it is stored, durably, or none of it.
 """

@@ -1,4 +1,4 @@
-"""A report on its way: one perturbed answer, with what the wire and the owner's view need."""
+"""The report record: one perturbed answer, with what the wire and the owner's view need."""
 
 from __future__ import annotations
 

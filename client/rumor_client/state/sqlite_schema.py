@@ -1,4 +1,4 @@
-"""The tables of the state file, and how a file proves that it is one of ours."""
+"""The SQLite schema of the state file, and how a file proves that it is one of ours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A device's state in one SQLite file, safe between threads, processes and forks.
+"""The SQLite state store: one file, safe between threads, processes and forks.
 
 The file is the owner's alone (mode 0600), written ahead (WAL) with one sync a commit
 (`synchronous=FULL`), and overwrites what it deletes (`secure_delete=ON`). One connection serves all

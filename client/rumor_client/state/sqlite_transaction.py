@@ -1,4 +1,4 @@
-"""The reads and writes of one transaction, as SQL."""
+"""The SQL of a transaction: every read and write of the state file."""
 
 from __future__ import annotations
 

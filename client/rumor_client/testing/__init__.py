@@ -1,6 +1,6 @@
 """Test an app that embeds Rumor, without a network, a file, a clock or an owner.
 
-    from rumor_client.testing import FakeCollector, client_for
+    from rumor.testing import FakeCollector, client_for, watch
 
     def test_the_theme_is_reported() -> None:
         collector = FakeCollector()

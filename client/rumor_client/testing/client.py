@@ -1,4 +1,4 @@
-"""A client for a test: in memory, its owner agreed, cut off from this machine's environment."""
+"""A factory of clients for tests: in memory, with consent, cut off from this machine."""
 
 from __future__ import annotations
 

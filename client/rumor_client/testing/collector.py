@@ -1,4 +1,4 @@
-"""A collector that is a plain function: it follows a script, and counts each id once."""
+"""A fake collector: a transport that follows a script and counts each id once."""
 
 from __future__ import annotations
 

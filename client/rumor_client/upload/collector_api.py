@@ -1,4 +1,4 @@
-"""One request to the collector at a time, and what an answer that settles nothing means.
+"""The HTTP client of the collector: one request at a time, and what an error status means.
 
 | answer | the client |
 |---|---|

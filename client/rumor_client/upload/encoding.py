@@ -1,4 +1,4 @@
-"""The body of an upload or of retractions: the bytes of design section 7, alike on every retry."""
+"""The encoding of request bodies, reports or retractions: the same bytes on every retry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the collector said: verdicts by report id, read from a 200 that is truly its own."""
+"""The parser of responses: verdicts by report id, read from a 200 that is the collector's own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Taking back what was sent, and then deleting everything: the one word that stops and forgets.
+"""Retraction of what was sent, and deletion of the rest: the one word that stops and forgets.
 
 The denial is stored first, so that no process goes on uploading, whatever happens to this one. Then
 each day's reports are retracted, on a connection of their own and with a random pause between two

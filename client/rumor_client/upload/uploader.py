@@ -1,4 +1,4 @@
-"""One pass over the outbox: send each day's batches, and do what the answer says.
+"""The uploader: one pass over the outbox sends each day's batches and applies the verdicts.
 
 | answer | the client |
 |---|---|

@@ -1,4 +1,4 @@
-"""The thread that uploads: started by the first record, gone with the process.
+"""The background upload thread: started by the first record, gone with the process.
 
 It waits a random part of the interval, so that devices that started together don't report together,
 and again between the batches of two days, so that a listener can't tell that they come from one
