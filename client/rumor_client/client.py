@@ -199,7 +199,13 @@ class Client:
 
         stopped = self._uploader.stopped if self._uploader else None
         return status_of(
-            self.registry, self._caps, self.state, self.consent, self._clock(), stopped
+            self.registry,
+            self._caps,
+            self.state,
+            self.consent,
+            self._clock(),
+            stopped,
+            self._recorder.busy(),
         )
 
     def waiting(self) -> list[Waiting]:

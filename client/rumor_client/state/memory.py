@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from rumor_client.errors import StateBusy
 from rumor_client.recording.ledger import Account, Series
-from rumor_client.state.protocol import LOCK_WAIT, Identity, Size
+from rumor_client.state.protocol import LOCK_WAIT, Identity, Size, Transaction
 from rumor_client.state.report import DENIED, Report, Sent, Waiting, rejection, unconfirmed
 from rumor_shared.wire import Verdict
 
@@ -45,6 +45,11 @@ class MemoryState:
             self.contents.commit()
             self._lock.release()
 
+    def run(self, work: Callable[[Transaction], V], wait: float = LOCK_WAIT) -> V:
+        """Do `work` in a transaction; see `State.run`."""
+        with self.transaction(wait) as transaction:
+            return work(transaction)
+
     def choices(self) -> Mapping[str, tuple[str, date]]:
         """Return the stored choices."""
         return self.contents.choices()
@@ -58,6 +63,10 @@ class MemoryState:
         finally:
             if mine:
                 self._turn.release()
+
+    def revoke(self) -> bool:
+        """Return False: there is no disk that could be full."""
+        return False
 
     def scrub(self) -> bool:
         """Return True: there is no file."""
@@ -85,6 +94,7 @@ class _Contents:
         self._attempted: dict[bytes, bool] = {}
         self._drops: dict[str, int] = {}
         self._sent: dict[bytes, Sent] = {}
+        self._notes: dict[str, int] = {}
         self._numbers = {"epoch": 0, "stored": 0, "position": 0, "beyond": 0}
         self._undo: list[Callable[[], object]] = []
 
@@ -226,6 +236,18 @@ class _Contents:
                 self._count_drops(rejection(item.reason), 1)
         return settled
 
+    def lose(self, reason: str, answers: int) -> None:
+        self._count_drops(reason, answers)
+
+    def note(self, name: str) -> int | None:
+        return self._notes.get(name)
+
+    def set_note(self, name: str, value: int | None) -> None:
+        if value is not None:
+            self._set(self._notes, name, value)
+        elif name in self._notes:
+            self._remove(self._notes, name)
+
     def drops(self) -> Mapping[str, int]:
         return dict(self._drops)
 
@@ -253,6 +275,7 @@ class _Contents:
 
     def forget(self) -> None:
         self._clear(self._sent)
+        self._clear(self._notes)
         self._clear(self._drops)
         self._set(self._numbers, "beyond", 0)
 

@@ -12,6 +12,9 @@ from rumor_shared.wire import Verdict
 # only the payloads: measured at 110 to 140 bytes with names of ten letters.
 OVERHEAD_BYTES = 128
 
+# An answer that found the state locked for too long: no report was made of it.
+BUSY = "busy"
+
 # The names under which reports are counted that the collector never answered for good. A report
 # that was on its way when it was dropped may have been counted: its name is "unconfirmed:" and one
 # of these, until an answer comes after all.

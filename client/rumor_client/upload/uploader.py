@@ -21,8 +21,8 @@ from datetime import date
 from rumor_client.errors import StateBusy, StateUnavailable
 from rumor_client.perturbation.perturb import new_secret
 from rumor_client.perturbation.randomness import Randomness
-from rumor_client.process import fork
 from rumor_client.process.clock import Clock
+from rumor_client.process.fork import GATE
 from rumor_client.recording.outbox import drop_expired
 from rumor_client.state.protocol import State
 from rumor_client.state.report import REFUSED, TOO_LARGE, Report, Sent
@@ -70,7 +70,7 @@ class Uploader:
         self._clock = clock
         self._randomness = randomness
         self._in_flight = threading.Lock()
-        fork.watch(self)
+        GATE.watch(self)
 
     @property
     def stopped(self) -> str | None:
@@ -79,16 +79,16 @@ class Uploader:
 
     def await_request(self, wait: float) -> None:
         """Wait for the request under way, up to `wait` seconds: a denial came meanwhile."""
-        if self._in_flight.acquire(timeout=wait):
-            self._in_flight.release()
+        in_flight = self._in_flight
+        if in_flight.acquire(timeout=wait):
+            in_flight.release()
 
     def before_fork(self) -> None:
         """Do nothing: a fork must not wait for the network."""
 
-    def after_fork(self, *, child: bool) -> None:
+    def after_fork(self) -> None:
         """Start anew in a child, which has no request under way."""
-        if child:
-            self._in_flight = threading.Lock()
+        self._in_flight = threading.Lock()
 
     def run(
         self, deadline: float | None = None, pause: Callable[[], bool] = _no_pause

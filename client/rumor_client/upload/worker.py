@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Callable
 from time import monotonic, sleep
 
-from rumor_client.process import fork
+from rumor_client.process.fork import GATE
 from rumor_client.process.log_once import log_once
 from rumor_client.upload.backoff import LONGEST, Jitter, uniform
 from rumor_client.upload.result import FlushResult, UploadStatus
@@ -35,7 +35,7 @@ class Worker:
         self._interval = interval
         self._jitter = jitter or uniform
         self._reset()
-        fork.watch(self)
+        GATE.watch(self)
 
     def _reset(self) -> None:
         self._changed = threading.Condition()
@@ -73,10 +73,9 @@ class Worker:
     def before_fork(self) -> None:
         """Do nothing: a fork must not wait for the network."""
 
-    def after_fork(self, *, child: bool) -> None:
+    def after_fork(self) -> None:
         """Start anew in a child: the thread stayed in the parent."""
-        if child:
-            self._reset()
+        self._reset()
 
     def _run(self) -> None:
         delay = self._jitter() * self._interval

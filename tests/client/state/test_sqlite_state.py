@@ -46,7 +46,8 @@ def test_the_file_is_the_owners_alone(path: Path) -> None:
     finally:
         os.umask(before)
     modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
-    assert modes == dict.fromkeys((path.name, f"{path.name}-wal", f"{path.name}-shm"), 0o600)
+    files = (path.name, f"{path.name}-wal", f"{path.name}-shm", f"{path.name}.granted")
+    assert modes == dict.fromkeys(files, 0o600)
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     client.close()
 
