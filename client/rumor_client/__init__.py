@@ -9,8 +9,9 @@
 Apps import it as `rumor`. Importing costs next to nothing: each name is loaded when it is first
 used.
 
-Order of reading: `client` (what an app calls), `recording` (one call of `record`), `consent`,
-`perturbation`, `state`, `upload`, `inspection`, `process`, `testing`, `__main__`.
+Order of reading: `client` (what an app calls, checked by `arguments`), `errors`, `recording` (one
+call of `record`), `consent`, `perturbation`, `state`, `upload`, `inspection`, `process`, `testing`,
+`__main__`.
 """
 
 from __future__ import annotations

@@ -71,8 +71,8 @@ def crowd_tally(metric: Metric, crowd: Crowd, rng: np.random.Generator) -> Tally
     """Draw the tally of one report from every device of a crowd, each on its first day.
 
     Its joint law is that of the devices' own reports. For several days of devices that keep
-    permanent answers, see `rumor_simulations.sweep.days`. Raises ModuleNotFoundError for a
-    mechanism without a module here: `rumor_simulations.sweep.real` plays any.
+    permanent answers, see `rumor_simulations.sweep.drift`. Raises ModuleNotFoundError for a
+    mechanism without a module here: `rumor_simulations.sweep.measures` plays any.
     """
     module = mechanism_module("rumor_simulations", metric.mechanism.name)
     tally: Tally = module.crowd_tally(metric, crowd, rng)

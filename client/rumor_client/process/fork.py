@@ -1,9 +1,9 @@
-"""The fork gate: a fork waits until no other thread is inside SQLite or an import of ours.
+"""The fork lock: a fork waits until no other thread is inside SQLite or an import of ours.
 
 A child has only the thread that forked. Whatever lock another thread held at that moment is held
 for ever in the child: SQLite's own mutexes and Python's import locks too, which no one can renew.
-So every use of SQLite, open and close among them, and every lazy import passes this gate, before
-any lock of the client; a fork shuts it, waits for those inside, and opens it again.
+So every use of SQLite, open and close among them, and every lazy import enters it, before any
+lock of the client; a fork shuts it, waits for those inside, and opens it again.
 
     enter        waits for a fork that is under way, at most as long as the caller says
     fork         waits at most FORK_WAIT seconds in all, for other forks and for those inside
@@ -46,8 +46,8 @@ FORK_WAIT = 3.0
 _POLL = 0.0005
 
 
-class Gate:
-    """The gate of this process: `GATE` below; see the module."""
+class ForkLock:
+    """The fork lock of this process: `FORK_LOCK` below; see the module."""
 
     def __init__(self) -> None:
         # How many forks lie between the first process and this one.
@@ -161,7 +161,7 @@ class Gate:
             close()
 
     def before(self) -> None:
-        """Shut the gate, and wait for those inside; called before a fork."""
+        """Shut it, and wait for those inside; called before a fork."""
         deadline = monotonic() + FORK_WAIT
         me = get_ident()
         fork = _Fork()
@@ -197,7 +197,7 @@ class Gate:
         return [thing for thing in found if thing is not None]
 
     def after_in_parent(self) -> None:
-        """Open the gate again; called after a fork, by the parent."""
+        """Open it again; called after a fork, by the parent."""
         me = get_ident()
         forks = self._forks.get(me)
         if not forks:
@@ -246,8 +246,8 @@ class Importing:
 
     def __enter__(self) -> None:
         # Nothing but a fork is waited for, which lasts FORK_WAIT; the rest is for a busy machine.
-        GATE.enter(5 * FORK_WAIT)
-        GATE.begin_import()
+        FORK_LOCK.enter(5 * FORK_WAIT)
+        FORK_LOCK.begin_import()
 
     def __exit__(
         self,
@@ -255,15 +255,15 @@ class Importing:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        GATE.end_import()
-        GATE.leave()
+        FORK_LOCK.end_import()
+        FORK_LOCK.leave()
 
 
-GATE = Gate()
+FORK_LOCK = ForkLock()
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=GATE.before,
-        after_in_parent=GATE.after_in_parent,
-        after_in_child=GATE.after_in_child,
+        before=FORK_LOCK.before,
+        after_in_parent=FORK_LOCK.after_in_parent,
+        after_in_child=FORK_LOCK.after_in_child,
     )

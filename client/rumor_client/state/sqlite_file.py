@@ -20,7 +20,7 @@ from rumor_client.process.log_once import log_once
 from rumor_client.state.grant_file import GrantFile
 from rumor_client.state.protocol import LOCK_WAIT
 from rumor_client.state.sqlite_schema import Origin, complete, create, header_is_damaged, origin
-from rumor_client.state.sqlite_transaction import Connection, SqliteTransaction
+from rumor_client.state.sqlite_transaction import Connection, Damaged, SqliteTransaction
 
 # What SQLite keeps beside the file: the log and its index.
 _COMPANIONS = ("-wal", "-shm", "-journal")
@@ -166,13 +166,20 @@ class SqliteFile:
 
 def finish_erasure(connection: Connection) -> bool:
     """Cut the log to nothing if deleted bytes may be in it; False where a reader was in the way."""
-    (pending,) = connection.execute("SELECT erasure_pending FROM device").fetchone()
-    if pending:
+    if erasure_is_pending(connection):
         (busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         if busy:
             return False
         connection.execute("UPDATE device SET erasure_pending = 0")
     return True
+
+
+def erasure_is_pending(connection: Connection) -> bool:
+    """Return whether deleted bytes may still be in the log. Raises Damaged."""
+    row = connection.execute("SELECT erasure_pending FROM device").fetchone()
+    if row is None:
+        raise Damaged("a row is missing")
+    return bool(row[0])
 
 
 def _bound(path: str) -> Path:

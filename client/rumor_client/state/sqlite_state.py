@@ -24,10 +24,10 @@ from time import monotonic
 from typing import Any, Generic, TypeVar
 
 from rumor_client.errors import StateBusy, StateUnavailable
-from rumor_client.process.fork import GATE
+from rumor_client.process.fork import FORK_LOCK
 from rumor_client.state.file_lock import file_lock
 from rumor_client.state.protocol import LOCK_WAIT, Transaction
-from rumor_client.state.sqlite_file import BROKEN, SqliteFile, finish_erasure
+from rumor_client.state.sqlite_file import BROKEN, SqliteFile, erasure_is_pending, finish_erasure
 from rumor_client.state.sqlite_schema import Origin
 from rumor_client.state.sqlite_transaction import SqliteTransaction
 
@@ -50,11 +50,11 @@ class SqliteState:
 
     def __init__(self, path: str | os.PathLike[str], *, as_found: bool = False) -> None:
         self._connection: sqlite3.Connection | None = None
-        self._gate = GATE
+        self._fork_lock = FORK_LOCK
         self._file = SqliteFile(path, as_found=as_found)
         self._opened: tuple[int, int] | None = None
         self._renew()
-        GATE.watch(self)
+        FORK_LOCK.watch(self)
 
     def _renew(self) -> None:
         self._lock = threading.Lock()
@@ -148,8 +148,7 @@ class SqliteState:
         if self._connection is None and not self._file.may_exist():
             return False
         with self._connected(LOCK_WAIT) as connection:
-            (pending,) = connection.execute("SELECT erasure_pending FROM device").fetchone()
-            return bool(pending)
+            return erasure_is_pending(connection)
 
     def close(self) -> None:
         """Close the connection; the next use opens it again. One that is in use stays open."""
@@ -161,7 +160,7 @@ class SqliteState:
         connection = self._connection
         if connection is not None:
             self._connection = None
-            self._gate.dispose(connection.close)
+            self._fork_lock.dispose(connection.close)
 
     def before_fork(self) -> None:
         """Close the connection, which must not cross a fork."""
@@ -175,14 +174,14 @@ class SqliteState:
     def after_fork(self) -> None:
         """Go on as the child, with locks of its own."""
         if self._connection is not None:
-            GATE.abandon(self._connection)
+            FORK_LOCK.abandon(self._connection)
             self._connection = None
         self._renew()
 
     @contextmanager
     def _locked(self, wait: float) -> Iterator[None]:
         deadline = monotonic() + wait
-        GATE.enter(wait)
+        FORK_LOCK.enter(wait)
         try:
             lock = self._lock
             if not lock.acquire(timeout=max(0.0, deadline - monotonic())):
@@ -192,7 +191,7 @@ class SqliteState:
             finally:
                 lock.release()
         finally:
-            GATE.leave()
+            FORK_LOCK.leave()
 
     @contextmanager
     def _connected(self, wait: float) -> Iterator[_Connection]:
@@ -240,24 +239,24 @@ class _Connection:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self._generation = GATE.generation
+        self._generation = FORK_LOCK.generation
 
     def execute(self, sql: str, values: Any = ()) -> sqlite3.Cursor:
         """Run a statement."""
-        if GATE.generation != self._generation:
+        if FORK_LOCK.generation != self._generation:
             raise StateUnavailable("the process was forked in the middle of a transaction")
         return self._connection.execute(sql, values)
 
     def executemany(self, sql: str, rows: Any) -> sqlite3.Cursor:
         """Run a statement for each row."""
-        if GATE.generation != self._generation:
+        if FORK_LOCK.generation != self._generation:
             raise StateUnavailable("the process was forked in the middle of a transaction")
         return self._connection.executemany(sql, rows)
 
     @property
     def in_transaction(self) -> bool:
         """Whether there is something to roll back, and it is ours."""
-        return GATE.generation == self._generation and self._connection.in_transaction
+        return FORK_LOCK.generation == self._generation and self._connection.in_transaction
 
 
 @contextmanager

@@ -19,6 +19,9 @@ What is here
     seeded             repeatable randomness
     lost, refusal, page, answer, times    steps of a collector's script
 
+Order of reading: `client`, `clock`, `collector` and its `script`, `transport`, `calls`,
+`randomness`.
+
 What it can't show
     - An answer is perturbed: what leaves the device says nothing of the value. Test the values with
       `watch`, the traffic with `FakeCollector`, and never one by the other.

@@ -51,9 +51,9 @@ class FakeCollector:
 
     def judge(self, report: Fields, day: str) -> dict[str, str]:
         """Count a report if it is new, and return its entry of the answer."""
-        told = self.verdicts.get(report["metric"])
-        if told is not None:
-            verdict, _, reason = told.partition(":")
+        scripted = self.verdicts.get(report["metric"])
+        if scripted is not None:
+            verdict, _, reason = scripted.partition(":")
             return {"id": report["id"], "verdict": verdict, "reason": reason, "detail": ""}
         known = self.counted.get(report["id"]) or self.retracted.get(report["id"])
         if known is not None:

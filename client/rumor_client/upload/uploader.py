@@ -22,7 +22,7 @@ from rumor_client.errors import StateBusy, StateUnavailable
 from rumor_client.perturbation.perturb import new_secret
 from rumor_client.perturbation.randomness import Randomness
 from rumor_client.process.clock import Clock
-from rumor_client.process.fork import GATE
+from rumor_client.process.fork import FORK_LOCK
 from rumor_client.recording.outbox import drop_expired
 from rumor_client.state.protocol import State
 from rumor_client.state.report import REFUSED, TOO_LARGE, Report, Sent
@@ -70,7 +70,7 @@ class Uploader:
         self._clock = clock
         self._randomness = randomness
         self._in_flight = threading.Lock()
-        GATE.watch(self)
+        FORK_LOCK.watch(self)
 
     @property
     def stopped(self) -> str | None:

@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Callable
 from time import monotonic, sleep
 
-from rumor_client.process.fork import GATE
+from rumor_client.process.fork import FORK_LOCK
 from rumor_client.process.log_once import log_once
 from rumor_client.upload.backoff import LONGEST, Jitter, uniform
 from rumor_client.upload.result import FlushResult, UploadStatus
@@ -35,7 +35,7 @@ class Worker:
         self._interval = interval
         self._jitter = jitter or uniform
         self._reset()
-        GATE.watch(self)
+        FORK_LOCK.watch(self)
 
     def _reset(self) -> None:
         self._changed = threading.Condition()

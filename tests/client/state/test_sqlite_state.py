@@ -193,14 +193,58 @@ def cut_short(path: Path) -> None:
     os.truncate(path, path.stat().st_size // 2)
 
 
-def raise_version(path: Path) -> None:
-    """Come from a later release."""
-    connection = sqlite3.connect(path)
-    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
+def run_sql(path: Path, *statements: str) -> None:
+    """Change the file behind the client's back."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    for statement in statements:
+        connection.execute(statement)
     connection.close()
 
 
-@pytest.mark.parametrize("harm", [damage_header, cut_short, raise_version])
+def set_byte(path: Path, at: int, byte: int) -> None:
+    """Overwrite one byte."""
+    with path.open("r+b") as file:
+        file.seek(at)
+        file.write(bytes([byte]))
+
+
+def lose_the_mark(path: Path) -> None:
+    """Overwrite the application's number."""
+    run_sql(path, "PRAGMA application_id = 7")
+
+
+def spoil_the_version(path: Path) -> None:
+    """Flip a high bit of the schema's number."""
+    run_sql(path, f"PRAGMA user_version = {SCHEMA_VERSION + 2**20}")
+
+
+def forbid_writing(path: Path) -> None:
+    """Raise the write version, which SQLite takes as read-only for ever."""
+    set_byte(path, 18, 9)
+
+
+def spoil_the_format(path: Path) -> None:
+    """Raise the schema's format number, which is an error without a code of damage."""
+    set_byte(path, 47, 9)
+
+
+def spoil_a_page_size(path: Path) -> None:
+    """Make the size of a page no power of two."""
+    set_byte(path, 17, 3)
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        damage_header,
+        cut_short,
+        lose_the_mark,
+        spoil_the_version,
+        forbid_writing,
+        spoil_the_format,
+        spoil_a_page_size,
+    ],
+)
 def test_a_file_that_cant_be_used_is_set_aside_and_never_replayed(
     harm: object, path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -226,6 +270,73 @@ def test_a_file_that_cant_be_used_is_set_aside_and_never_replayed(
     assert list(path.parent.glob("*.set-aside-1"))
     again.consent.deny()
     assert not list(path.parent.glob("*.set-aside-*"))
+    again.close()
+
+
+DAMAGE = {
+    "a day": "UPDATE consent SET as_of = 'never'",
+    "a secret": "UPDATE device SET secret = 'text'",
+    "an epoch": "UPDATE device SET epoch = 'one'",
+    "a sum": "UPDATE ledger SET spent = 'much'",
+    "a count": "UPDATE series SET reports = x'00'",
+    "a payload": "UPDATE outbox SET payload = 17",
+    "a size": "UPDATE device SET outbox_reports = 'two'",
+    "a report's day": "UPDATE outbox SET day = 'Monday'",
+    "the device": "DELETE FROM device",
+}
+
+
+@pytest.mark.parametrize("harm", DAMAGE.values(), ids=DAMAGE)
+def test_damage_inside_a_sound_file_raises_nothing(harm: str, path: Path) -> None:
+    """Where a row holds what no release has written, `record` and `flush` answer with a status, and
+    the app goes on with an empty state (D-05).
+    """
+    client = device(state=path, transport=FakeCollector())
+    client.record("theme", "dark")
+    client.close()
+    run_sql(path, "PRAGMA ignore_check_constraints = ON", harm)
+    again = device(state=path, granted=False, transport=FakeCollector())
+    seen = [again.record("theme", "dark").status for _ in range(2)]
+    again.flush()
+    assert set(seen) <= {"recorded", "unavailable", "no_consent"}
+    again.record("theme", "dark")
+    again.consent.grant()
+    assert again.record("theme", "dark").recorded
+    again.close()
+
+
+def test_a_file_of_a_later_release_is_left_as_it_is(path: Path) -> None:
+    """An app that was rolled back records nothing, and starts no new lifetime (D-10)."""
+    device(state=path).close()
+    client = device(state=path)
+    client.record("theme", "dark")
+    client.close()
+    run_sql(path, f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
+    again = device(state=path, granted=False)
+    assert again.record("theme", "dark").status is RecordStatus.UNAVAILABLE
+    with pytest.raises(StateUnavailable, match="of a later release, and is left as it is"):
+        again.consent.grant()
+    again.close()
+    assert not list(path.parent.glob("*.set-aside-*"))
+    run_sql(path, f"PRAGMA user_version = {SCHEMA_VERSION}")
+    back = device(state=path, granted=False)
+    assert (back.status().spent_life, back.status().waiting) == (1_000_000, 1)
+    back.close()
+
+
+@pytest.mark.parametrize("name", ["state[1].db", "a*b", "[!x]", "s?"])
+def test_a_denial_deletes_what_was_set_aside_whatever_the_name(name: str, path: Path) -> None:
+    """A name that is a pattern to a shell is found as it is written (D-10)."""
+    file = path.with_name(name)
+    device(state=file).close()
+    client = device(state=file)
+    client.record("theme", "dark")
+    client.close()
+    damage_header(file)
+    again = device(state=file)
+    assert [found.name for found in file.parent.iterdir() if "set-aside" in found.name]
+    again.consent.deny()
+    assert not [found.name for found in file.parent.iterdir() if "set-aside" in found.name]
     again.close()
 
 
