@@ -164,7 +164,7 @@ def _tails(ahead: Counts, spread: Floats, signs: Floats) -> tuple[Floats, Bools]
     exact = (spread < _NORMAL_FROM) | (spread >= _NEARLY_SHARP * signs)
     tail = np.empty(ahead.shape)
     favour, against = (signs + ahead)[exact] / 2, (signs - ahead)[exact] / 2
-    # P[Bin(M, 1/2) >= c] = I_1/2(c, M - c + 1)
+    # The binomial's upper tail from c on is the incomplete beta function of c and M - c + 1.
     tail[exact] = np.where(favour > 0, betainc(np.maximum(favour, 0.5), against + 1, 0.5), 1.0)
     rest = ~exact
     tail[rest] = ndtr(-(ahead[rest] - 0.5) / np.sqrt(spread[rest]))

@@ -1,7 +1,7 @@
-"""Watching every day with a held error rate: bounds of each day's running shares, all days at once.
+"""Watching every day with a held error rate: bounds of each day's running shares, on all days.
 
-For mechanisms that answer with p and q the bounds are those of `intervals.confidence_sequence`, here
-for all days in one go. They hold whatever the number of reports.
+For mechanisms that answer with p and q the bounds are those of `intervals.confidence_sequence`, for
+all days in one go. They hold whatever the number of reports.
 
 Regressions (local_hashing, cms) have no such law. The sum of their errors up to a day is nearly a
 Brownian motion in its own variance, and Robbins's normal mixture bounds that (Waudby-Smith, Arbour,
