@@ -99,14 +99,16 @@ def same_bits(counts: Counts, reports: Counts, *, alpha: float, seed: int = 0) -
     statistic[varied] = _bit_statistic(counts[:, varied], total[varied], reports)
     p_value = np.where(varied, chdtrc(len(reports) - 1, statistic), 1.0)
     rng = np.random.default_rng(seed)
+    finer = ceil(_RESOLUTION * k / alpha)
+    # At alpha / k, fewer than 1 in 10,000 would show so many of the first tables as extreme.
+    hopeless = max(4 * alpha / k, 10 / (1 + _TABLES)) if finer > _TABLES else 0.0
     for bits in np.unique(total[varied & (rare * (int(reports.min()) / n) < _LARGE)]):
         at = total == bits
         bar = statistic[at] * (1 - 1e-12)
-        for draws in (_TABLES, ceil(_RESOLUTION * k / alpha)):
+        for draws in (_TABLES, finer):
             drawn = np.sort(_draw_bits(rng, int(bits), reports, draws))
             p_value[at] = (1 + draws - np.searchsorted(drawn, bar)) / (1 + draws)
-            # A bit that is nothing out of the common needs no finer p-value.
-            if p_value[at].min() > alpha:
+            if p_value[at].min() > hopeless:
                 break
     return Homogeneity(min(1.0, k * float(p_value.min())), alpha, "holm")
 

@@ -101,7 +101,7 @@ def test_segments_of_other_p_and_q_can_be_compared() -> None:
         alarms += same_shares(shares, covariances, alpha=ALPHA).significant
         assert not same_shares(shares, covariances, alpha=1e-9).significant
     assert alarms / FEW <= FEW_BAR
-    moved = shares + [[0, 0, 0, 0, 0], [0.2, -0.2, 0, 0, 0]]
+    moved = shares + np.array([[0, 0, 0, 0, 0], [0.2, -0.2, 0, 0, 0]])
     assert same_shares(moved, pooled_covariance(moved, reports, laws), alpha=0.001).significant
 
 
