@@ -1,7 +1,8 @@
 """Is one value commoner than another? Differences of two shares of one tally.
 
 The answer is about the population that the devices are a sample of; of these devices themselves it
-is true as well, and cautious.
+is true as well, and cautious. Where devices report on several days with fresh noise, it speaks of
+the reports. Of a memoised metric take one report a device: repeated noise is one noise.
 
 Given that M reports support exactly one of two values, each sign is even where the shares are
 equal, so the number in favour of A is Bin(M, 1/2): the sign test, *exact* for a sample and never
@@ -32,6 +33,8 @@ from rumor_server.statistics.intervals.significance import check_alpha, quantile
 _NORMAL_FROM = 200.0
 # The sign test of a bound on M serves where it is this near to the true variance: 5% in width.
 _NEARLY_SHARP = 0.9
+# All pairs of so many values take tables of 32 MiB; more are ranked by their intervals.
+_MOST_VALUES = 2048
 # A bracket of [-1, 1] is then shorter than 2^-44.
 _HALVINGS = 45
 
@@ -102,9 +105,13 @@ def pairwise_p_values(
     For decisions at familywise rates up to `alpha` over all k (k - 1) of them: entries that can
     decide nothing are 1, and those beyond doubt are told by Hoeffding's bound exp(-d^2 / 2M), which
     is never below the exact tail. `discordant` (k, k) as in `contrast`.
+
+    Raises ValueError as `contrast`, and for more than 2,048 values: use `ranks_of_intervals` there.
     """
     check_alpha(alpha)
     _check_reports(n)
+    if len(counts) > _MOST_VALUES:
+        raise ValueError(f"counts: more than {_MOST_VALUES} values; rank them by their intervals")
     ahead = counts[:, None] - counts[None, :]
     if law.p < law.q:
         ahead = -ahead

@@ -125,6 +125,8 @@ def same_shares(shares: Floats, covariances: Floats, *, alpha: float) -> Homogen
         raise ValueError("segments: there are fewer than two; there is nothing to compare")
     scale, axes = np.linalg.eigh(covariances.sum(axis=0))
     axes = axes[:, scale > _CERTAIN * scale[-1]]
+    if not axes.size:
+        raise ValueError("covariances: all shares are certain; compare them without a test")
     inner = axes.T @ covariances @ axes
     try:
         factors = np.linalg.cholesky(inner)
@@ -180,7 +182,8 @@ def _draw_statistic(
             left[:, column] -= drawn
             wanting = wanting - drawn
             statistic += np.square(drawn) / wanted[column]
-    return statistic + (np.square(left) / expected[-1]).sum(axis=1)
+    statistic += (np.square(left) / expected[-1]).sum(axis=1)
+    return statistic
 
 
 def _bit_statistic(counts: NDArray[np.int64], total: Counts, reports: Counts) -> Floats:

@@ -234,5 +234,7 @@ def test_asks_for_a_report() -> None:
     """No report, no difference."""
     with pytest.raises(ValueError, match="n: is less than 1"):
         contrast(np.array([0]), np.array([0]), 0, one_answer(P, Q), alpha=0.05)
+    with pytest.raises(ValueError, match="more than 2048 values"):
+        pairwise_p_values(np.arange(2049), 5000, one_answer(P, Q), alpha=0.05)
     with pytest.raises(ValueError, match="alpha"):
         pairwise_p_values(np.array([1, 2]), 3, one_answer(P, Q), alpha=0)

@@ -54,7 +54,7 @@ def counts_of(
         own = q + (p - q) * np.eye(k)
         parts = [rng.multinomial(have[:, v], own[v] / own[v].sum()) for v in range(k)]
         return np.sum(parts, axis=0, dtype=np.int64)
-    return rng.binomial(have, p) + rng.binomial(n - have, q)
+    return np.asarray(rng.binomial(have, p) + rng.binomial(n - have, q), dtype=np.int64)
 
 
 def runs(law: PairSupport, shares: Floats, n: int, seed: int, *, fixed: bool) -> NDArray[np.int64]:
