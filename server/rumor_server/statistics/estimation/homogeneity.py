@@ -52,15 +52,15 @@ class Homogeneity:
         return self.p_value <= self.alpha
 
 
-def same_answers(counts: Counts, *, alpha: float, seed: int = 0) -> Homogeneity:
+def same_answers(counts: Counts, *, alpha: float) -> Homogeneity:
     """Test counts (segments, k) of reports that name one value each, with equal p and q.
 
-    The seed fixes the drawn tables: the same question has the same answer. Raises ValueError for
-    fewer than two segments, an empty one, and an alpha outside (0, 1).
+    Raises ValueError for fewer than two segments, an empty one, and an alpha outside (0, 1).
     """
     check_alpha(alpha)
     reports = counts.sum(axis=1)
     _check_segments(reports)
+    rng = _tables_of(counts)
     columns = counts.sum(axis=0)
     counts, columns = counts[:, columns > 0], columns[columns > 0]
     expected = reports[:, None] * (columns / columns.sum())
@@ -71,7 +71,6 @@ def same_answers(counts: Counts, *, alpha: float, seed: int = 0) -> Homogeneity:
     if expected.min() >= _LARGE:
         statistic = observed - float(columns.sum())
         return Homogeneity(float(chdtrc(free, statistic)), alpha, "chi-square")
-    rng = np.random.default_rng(seed)
     # What all tables are compared by must not differ by rounding.
     reached = drawn = 0
     bar = observed * (1 - 1e-12)
@@ -84,7 +83,7 @@ def same_answers(counts: Counts, *, alpha: float, seed: int = 0) -> Homogeneity:
     return Homogeneity((1 + reached) / (1 + drawn), alpha, "monte carlo")
 
 
-def same_bits(counts: Counts, reports: Counts, *, alpha: float, seed: int = 0) -> Homogeneity:
+def same_bits(counts: Counts, reports: Counts, *, alpha: float) -> Homogeneity:
     """Test counts (segments, k) of bits set among `reports` (segments,), with equal p and q.
 
     Bits depend on each other through the population; Holm's bound, k times the least p-value,
@@ -98,7 +97,7 @@ def same_bits(counts: Counts, reports: Counts, *, alpha: float, seed: int = 0) -
     statistic = np.zeros(k)
     statistic[varied] = _bit_statistic(counts[:, varied], total[varied], reports)
     p_value = np.where(varied, chdtrc(len(reports) - 1, statistic), 1.0)
-    rng = np.random.default_rng(seed)
+    rng = _tables_of(counts)
     finer = ceil(_RESOLUTION * k / alpha)
     # At alpha / k, fewer than 1 in 10,000 would show so many of the first tables as extreme.
     hopeless = max(4 * alpha / k, 10 / (1 + _TABLES)) if finer > _TABLES else 0.0
@@ -166,6 +165,14 @@ def _check_segments(reports: Counts) -> None:
         raise ValueError("segments: there are fewer than two; there is nothing to compare")
     if reports.min() < 1:
         raise ValueError("segments: one has no report; leave it out and say so")
+
+
+def _tables_of(counts: Counts) -> np.random.Generator:
+    """Return what draws the tables for a question: the same question has the same answer.
+
+    Were the tables the same for all questions, so would be the error of their quantile.
+    """
+    return np.random.default_rng(counts.ravel())
 
 
 def _draw_statistic(

@@ -53,7 +53,7 @@ def counts_of(
         k = have.shape[1]
         own = q + (p - q) * np.eye(k)
         parts = [rng.multinomial(have[:, v], own[v] / own[v].sum()) for v in range(k)]
-        return np.sum(parts, axis=0, dtype=np.int64)
+        return np.asarray(np.sum(parts, axis=0), dtype=np.int64)
     return np.asarray(rng.binomial(have, p) + rng.binomial(n - have, q), dtype=np.int64)
 
 
