@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from rumor_client.perturbation.randomness import Randomness, permanent_randomness
-from rumor_client.recording.ledger import Series
 from rumor_client.state.protocol import Identity, Transaction
+from rumor_shared.budget import Series
 from rumor_shared.mechanism import mechanism_module
 from rumor_shared.metric import Metric
 from rumor_shared.probability import HALF
