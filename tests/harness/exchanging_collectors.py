@@ -13,12 +13,11 @@ from tests.harness.collector import REGISTRY, TODAY, batch, compact, registry, r
 
 from benchmarks.postgres_server import Server
 from rumor_server.ingestion.batch import decode_batch
-from rumor_server.ingestion.screening import Charges, screen_batch
+from rumor_server.ingestion.screening import Charges, ScreenedBatch, screen_batch
 from rumor_server.settings import Settings
 from rumor_server.statistics.estimation import estimate_metric
 from rumor_server.storage.open_store import open_store
 from rumor_server.storage.postgres.connection import upgrade
-from rumor_server.storage.store import ScreenedBatch
 from rumor_server.storage.tally_transfer.open_transfer import open_exchange
 from rumor_server.storage.tally_transfer.tally_file import DayTally
 from rumor_server.storage.tally_transfer.transfer import export_tallies, merge_tallies

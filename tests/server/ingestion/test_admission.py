@@ -13,8 +13,7 @@ from rumor_server.ingestion.admission import (
     admit,
 )
 from rumor_server.ingestion.batch import Batch, Report
-from rumor_server.ingestion.screening import Charges, screen_batch
-from rumor_server.storage.store import ScreenedBatch
+from rumor_server.ingestion.screening import Charges, ScreenedBatch, screen_batch
 from rumor_shared.wire import Reason, Verdict
 
 REGISTRY = registry()

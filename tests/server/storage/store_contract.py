@@ -19,9 +19,9 @@ from tests.harness.collector import REGISTRY, TODAY, batch, compact, days_ago, r
 from rumor_server.errors import ChangedMeaning
 from rumor_server.ingestion.batch import RetractionBatch, decode_batch
 from rumor_server.ingestion.retraction import Retractions, screen_retractions
-from rumor_server.ingestion.screening import Charges, screen_batch
+from rumor_server.ingestion.screening import Charges, ScreenedBatch, screen_batch
 from rumor_server.storage.postgres.connection import connect
-from rumor_server.storage.store import ScreenedBatch, Store
+from rumor_server.storage.store import Store
 from rumor_shared.wire import JSON, Reason, Retraction, Verdict
 
 OpenStore = Callable[[], Store]

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from rumor_server.ingestion.screening import Charge, Result, ScreenedBatch
 from rumor_server.statistics.authenticity.weight_law import WeightLaw, weight_law
 from rumor_server.storage.operator_tables import Control
-from rumor_server.storage.store import Charge, Result, ScreenedBatch
 from rumor_shared.metric import Metric
 from rumor_shared.wire import Verdict
 

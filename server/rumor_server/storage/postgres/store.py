@@ -16,8 +16,12 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from rumor_server.errors import ChangedMeaning, DiskAlmostFull, StoreError, StoreUnavailable
 from rumor_server.ingestion.admission import Decision, admit
-from rumor_server.ingestion.hashed import Hashing, days_of_batches, days_of_retractions
-from rumor_server.ingestion.keyed_hashes import IdHash
+from rumor_server.ingestion.keyed_hashes import (
+    Hashing,
+    IdHash,
+    days_of_batches,
+    days_of_retractions,
+)
 from rumor_server.ingestion.retraction import (
     Known,
     Receipt,
@@ -26,6 +30,7 @@ from rumor_server.ingestion.retraction import (
     replay,
     withdraw,
 )
+from rumor_server.ingestion.screening import Result, ScreenedBatch
 from rumor_server.statistics.tally import Tally, tally_of
 from rumor_server.storage.postgres.connection import (
     Connection,
@@ -49,7 +54,6 @@ from rumor_server.storage.postgres.rows import (
     set_states,
     spent_so_far,
 )
-from rumor_server.storage.store import Result, ScreenedBatch
 from rumor_server.storage.tally_rows import TallyRow, add_chunk
 from rumor_shared.metric import Metric
 from rumor_shared.registry import Registry, parse_registry

@@ -12,9 +12,14 @@ from pathlib import Path
 
 from rumor_server.errors import ChangedMeaning, DiskAlmostFull, StoreUnavailable
 from rumor_server.ingestion.admission import Decision, admit
-from rumor_server.ingestion.hashed import Hashing, days_of_batches, days_of_retractions
-from rumor_server.ingestion.keyed_hashes import IdHash
+from rumor_server.ingestion.keyed_hashes import (
+    Hashing,
+    IdHash,
+    days_of_batches,
+    days_of_retractions,
+)
 from rumor_server.ingestion.retraction import Receipt, Retractions, Withdrawal, replay, withdraw
+from rumor_server.ingestion.screening import Result, ScreenedBatch
 from rumor_server.statistics.tally import Tally, tally_of
 from rumor_server.storage.sqlite.file import open_reader, open_writer
 from rumor_server.storage.sqlite.rows import (
@@ -29,7 +34,6 @@ from rumor_server.storage.sqlite.rows import (
     set_states,
     spent_so_far,
 )
-from rumor_server.storage.store import Result, ScreenedBatch
 from rumor_server.storage.tally_rows import TallyRow, add_chunk
 from rumor_shared.metric import Metric
 from rumor_shared.registry import Registry, parse_registry
