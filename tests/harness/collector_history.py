@@ -100,7 +100,7 @@ class History:
 
     def _open(self) -> Store:
         store = self.database.open()
-        store.adopt(REGISTRY)
+        store.declare(REGISTRY)
         return store
 
     def _new(self, device: int, day: date, id_: bytes | None = None) -> SentReport:

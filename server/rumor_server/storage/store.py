@@ -20,7 +20,7 @@ class Store(Protocol):
     All raise StoreError, and StoreUnavailable where sending the same again is safe and may help.
     """
 
-    def adopt(self, registry: Registry) -> None:
+    def declare(self, registry: Registry) -> None:
         """Remember a registry and what each of its metrics means.
 
         Raises ChangedMeaning if a metric changed and its revision did not.
