@@ -38,13 +38,13 @@ def oue_crowd(m: Metric, honest: int, forged: list[int], seed: int) -> tuple[Tal
     law = weight_law(m.mechanism)
     assert law is not None
     weights = [mask.bit_count() for mask in masks]
-    weights = WeightCounts(
+    counted = WeightCounts(
         len(masks),
         sum(weight < law.least for weight in weights),
         sum(weight > law.most for weight in weights),
     )
     counts = np.array([[sum(mask >> bit & 1 for mask in masks) for bit in range(K)]])
-    return Tally(np.array([len(masks)]), counts), weights
+    return Tally(np.array([len(masks)]), counts), counted
 
 
 def suspicious(m: Metric, tally: Tally, weights: WeightCounts) -> set[str]:

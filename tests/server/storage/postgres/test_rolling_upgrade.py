@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 from tests.harness.collector import TODAY, batch, registry, report
-from tests.harness.postgres import Server
 from tests.server.storage.store_contract import screened
 
+from benchmarks.postgres_server import Server
 from rumor_server.cli import db
 from rumor_server.errors import UnknownSchema
 from rumor_server.settings import Settings
@@ -41,11 +40,11 @@ OLD_ADD = (
 
 
 @pytest.fixture
-def url(postgres: Server) -> Iterator[str]:
+def url(postgres: Server) -> str:
     """A database that was expanded and not contracted."""
     made = postgres.make()
     assert upgrade(made, expand=True) == (0, EXPANDED)
-    yield made
+    return made
 
 
 def charge_as_0_1(connection: Connection, account: bytes, micro: int) -> int:
@@ -64,13 +63,14 @@ def test_old_and_new_nodes_charge_the_same_accounts(url: str) -> None:
     ):
         store.declare(registry())
         assert charge_as_0_1(old, b"of 0.1", 1) == 1
+        one = b"a" * 16
         for _ in range(9):
-            ((result,),) = store.commit([screened(batch(report()))])
+            ((result,),) = store.commit([screened(batch(report(), pseudonym=one))])
             assert result.verdict is Verdict.ACCEPTED
         accounts = [row[0] for row in old.execute("SELECT account FROM spend WHERE micro > 1")]
         for account in accounts:
             assert charge_as_0_1(old, account, 1_000_000) == 1
-        ((result,),) = store.commit([screened(batch(report()))])
+        ((result,),) = store.commit([screened(batch(report(), pseudonym=one))])
         assert result.verdict is Verdict.REJECTED
 
 
