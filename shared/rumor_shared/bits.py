@@ -6,6 +6,8 @@ integer of its bytes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rumor_shared.errors import MalformedPayload
 
 
@@ -35,3 +37,16 @@ def decode_bits(payload: bytes, bits: int) -> int:
     """Return the bit vector of a payload as an integer. Raises MalformedPayload."""
     check_bits(payload, bits)
     return int.from_bytes(payload, "little")
+
+
+def set_bits(payload: bytes, bits: int, values: Sequence[str] | None = None) -> str:
+    """Return which of `bits` bits are set, in words, with the values they stand for if any."""
+    from bitarray import bitarray  # for who looks, not for who records
+
+    vector = bitarray(endian="little")
+    vector.frombytes(payload)
+    found = list(vector.search(bitarray("1")))
+    if not found:
+        return f"no bit of {bits} set"
+    names = [f"{bit} ({values[bit]})" if values else str(bit) for bit in found]
+    return f"bit{'s' if len(names) > 1 else ''} {', '.join(names)} of {bits} set"

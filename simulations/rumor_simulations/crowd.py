@@ -1,7 +1,7 @@
 """A fixed population as counts of devices, and the tally of its reports without playing each one.
 
 A tally is a sum over devices that answer independently, so its joint law follows from how many
-devices hold each value. `rumor_simulations.mechanisms.X` draws from that joint law, in time that
+devices hold each value. A `PopulationModel` draws from that joint law, in time that
 grows with cells and at worst with devices, but never with devices times values. What makes it
 exact is said in each module; that it is, is tested against the enumerated law of the client's own
 code. The integers over 2**64 are the client's; their only rounding here is that of a float64, some
@@ -16,8 +16,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor_server.statistics.tally import Tally
-from rumor_shared.mechanism import mechanism_module
 from rumor_shared.metric import Metric
 from rumor_simulations.population import Population
 
@@ -65,26 +63,3 @@ class Crowd:
                 raise ValueError(f"metric {metric.name!r}: a text of the crowd is not in `values`")
             counts[metric.indices[text]] += count
         return counts
-
-
-def crowd_tally(metric: Metric, crowd: Crowd, rng: np.random.Generator) -> Tally:
-    """Draw the tally of one report from every device of a crowd, each on its first day.
-
-    Its joint law is that of the devices' own reports. For several days of devices that keep
-    permanent answers, see `rumor_simulations.sweep.days`. Raises ModuleNotFoundError for a
-    mechanism without a module here: `rumor_simulations.sweep.real` plays any.
-    """
-    module = mechanism_module("rumor_simulations", metric.mechanism.name)
-    tally: Tally = module.crowd_tally(metric, crowd, rng)
-    return tally
-
-
-def evidence(metric: Metric, payloads: Octets, cohorts: Counts, texts: tuple[str, ...]) -> Floats:
-    """Return how much each report speaks for each text: float64 (reports, texts), in epsilon.
-
-    It is the log-likelihood of the text up to a constant of the report, from the mechanism's exact
-    law. `payloads` uint8 (reports, payload_bytes), `cohorts` int64 (reports,).
-    """
-    module = mechanism_module("rumor_simulations", metric.mechanism.name)
-    scores: Floats = module.evidence(metric, payloads, cohorts, texts)
-    return scores

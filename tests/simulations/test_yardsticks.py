@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rumor_server.statistics.estimation import estimate_metric
+from rumor_server.statistics.mechanisms import estimate_metric
 from rumor_simulations.yardsticks.block_hadamard import BlockHadamard
 from rumor_simulations.yardsticks.identities import measure_identities
 from rumor_simulations.yardsticks.numbers import measure_numbers

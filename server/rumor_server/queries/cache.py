@@ -18,7 +18,8 @@ from datetime import date
 from rumor_server.errors import BadRequest
 from rumor_server.queries.candidate_lists import CandidateList
 from rumor_server.queries.service import Status, most_reports
-from rumor_server.statistics.estimation import Estimates, combine, estimate_metric
+from rumor_server.statistics.estimation import Estimates, combine
+from rumor_server.statistics.mechanisms import estimate_metric
 from rumor_server.statistics.tally import Tally
 from rumor_server.storage.store import Store
 from rumor_shared.errors import UnknownMetric

@@ -24,9 +24,10 @@ from rumor_server.queries.authenticity import (
     tell_authenticity,
 )
 from rumor_server.statistics.authenticity.report_weights import ShapeCounts
-from rumor_server.statistics.estimation import Estimates, estimate_metric
+from rumor_server.statistics.estimation import Estimates
 from rumor_server.statistics.estimation.combination import combine
 from rumor_server.statistics.estimation.robust import Influence, influence, robust_interval
+from rumor_server.statistics.mechanisms import estimate_metric
 from rumor_server.storage.store import Store
 from rumor_shared.epsilon import MICRO
 from rumor_shared.errors import UnknownMetric

@@ -14,6 +14,8 @@ from rumor_simulations.attacks.outcome import Outcome
 from rumor_simulations.attacks.poisoning import Gain, poisoning, rates
 from rumor_simulations.attacks.target import Target, target
 from rumor_simulations.crowd import Crowd
+from rumor_simulations.mechanisms.population_model import Forger
+from rumor_simulations.mechanisms.table import population_model
 from rumor_simulations.sweep.populations import ZIPF_EXPONENT
 
 # Fakes among all devices, as in the paper's tables, and the targets they push: the rarest values.
@@ -63,7 +65,7 @@ def attack_results(registry: Registry, seed: int) -> list[Poisoned]:
     """Poison every metric whose mechanism is pure over a closed domain."""
     found = []
     for number, metric in enumerate(registry.metrics.values()):
-        if rates(metric.mechanism) is not None:
+        if rates(metric.mechanism) is not None and isinstance(population_model(metric), Forger):
             rng = np.random.default_rng([seed, 1, number])
             found += _poison(metric, rng)
     return found

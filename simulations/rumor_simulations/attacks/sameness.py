@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
 import numpy as np
 from scipy.special import logsumexp
@@ -46,7 +45,7 @@ def _posterior(scores: Floats) -> Floats:
 def _same_permanent(
     metric: Metric, before: Sequence[Sequence[Answer]], after: Sequence[Sequence[Answer]]
 ) -> Floats:
-    mechanism = cast(Rappor, metric.mechanism)
+    mechanism = Rappor.of(metric.mechanism)
     (ones, cohorts, days), (more, others, more_days) = (
         _bit_sums(mechanism, side) for side in (before, after)
     )

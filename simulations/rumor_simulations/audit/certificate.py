@@ -12,10 +12,10 @@ from fractions import Fraction
 from itertools import permutations
 
 from rumor_shared.epsilon import micro_epsilon
-from rumor_shared.mechanism import mechanism_module
 from rumor_shared.metric import Metric
 from rumor_simulations.audit.client import Client
 from rumor_simulations.audit.exact_law import Law, TooManyOutcomes, UndeclaredChance
+from rumor_simulations.mechanisms.table import population_model
 
 # Some seconds of enumeration.
 MAX_OUTCOMES = 40_000
@@ -70,13 +70,12 @@ def certify_permanent(metric: Metric, client: Client) -> Certificate | str:
 def _certify(
     metric: Metric, law: Callable[[Metric, str, int, int], Law], declared: Callable[[Metric], int]
 ) -> Certificate | str:
-    module = mechanism_module("rumor_simulations", metric.mechanism.name)
     try:
         try:
             return _enumerate(metric, law, declared(metric), twin=False)
         except TooManyOutcomes:
-            twin = module.twin(metric)
-            return _enumerate(twin, law, declared(twin), twin=True)
+            scaled = population_model(metric).scaled_metric()
+            return _enumerate(scaled, law, declared(scaled), twin=True)
     except (TooManyOutcomes, UndeclaredChance) as error:
         return str(error)
 

@@ -8,11 +8,12 @@ from datetime import date
 
 import numpy as np
 
-from rumor_server.statistics.estimation import estimate_metric
+from rumor_server.statistics.mechanisms import estimate_metric
 from rumor_shared.registry import registry_of
 from rumor_simulations.bench.memory import peak_mebibytes
 from rumor_simulations.bench.row import seconds
-from rumor_simulations.crowd import Crowd, crowd_tally
+from rumor_simulations.crowd import Crowd
+from rumor_simulations.mechanisms import crowd_tally
 
 BITS = 128
 COHORTS = 64

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from rumor_server.statistics.mechanisms import tally_of
 from rumor_server.statistics.tally import Tally
-from rumor_shared.mechanism import mechanism_module
 from rumor_shared.metric import Metric
 from rumor_simulations.attacks.device import Device
 from rumor_simulations.crowd import Counts, Crowd
@@ -67,8 +67,7 @@ def _tally_day(
     for device, value in zip(devices, held.tolist(), strict=True):
         answer = device.answer(metric, texts[value])
         payloads[answer.cohort].append(answer.payload)
-    adding = mechanism_module("rumor_server.statistics", mechanism.name).tally
     return Tally(
         np.array([len(of_cohort) for of_cohort in payloads], dtype=np.int64),
-        np.stack([adding(mechanism, of_cohort) for of_cohort in payloads]),
+        np.stack([tally_of(metric, of_cohort) for of_cohort in payloads]),
     )

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from rumor_server.statistics.estimation import Estimates, estimate_metric
+from rumor_server.statistics.estimation import Estimates
+from rumor_server.statistics.mechanisms import estimate_metric
 from rumor_server.statistics.tally import Tally
 from rumor_shared.metric import Metric
-from rumor_simulations.crowd import Crowd, Floats, crowd_tally
+from rumor_simulations.crowd import Crowd, Floats
+from rumor_simulations.mechanisms import crowd_tally
 from rumor_simulations.sweep.populations import population
 from rumor_simulations.sweep.real import play_crowd
 from rumor_simulations.sweep.setting import Setting, sweep_metric

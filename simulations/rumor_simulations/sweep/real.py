@@ -7,8 +7,8 @@ import random
 import numpy as np
 
 from rumor_client.perturbation.randomness import Randomness
+from rumor_server.statistics.mechanisms import tally_of
 from rumor_server.statistics.tally import Tally
-from rumor_shared.mechanism import mechanism_module
 from rumor_shared.metric import Metric
 from rumor_simulations.audit.client import installed_client
 from rumor_simulations.crowd import Crowd
@@ -24,7 +24,6 @@ def play_crowd(metric: Metric, crowd: Crowd, rng: np.random.Generator) -> Tally:
     """
     live = Randomness(random.Random(int(rng.integers(2**63))).randbytes)
     client, mechanism = installed_client(metric), metric.mechanism
-    adding = mechanism_module("rumor_server.statistics", mechanism.name).tally
     total = Tally.empty(mechanism)
     waiting: list[list[bytes]] = [[] for _ in range(mechanism.cohorts)]
     held = 0
@@ -33,7 +32,7 @@ def play_crowd(metric: Metric, crowd: Crowd, rng: np.random.Generator) -> Tally:
         for cohort, payloads in enumerate(waiting):
             if payloads:
                 total.reports[cohort] += len(payloads)
-                total.counts[cohort] += adding(mechanism, payloads)
+                total.counts[cohort] += tally_of(metric, payloads)
                 payloads.clear()
 
     for text, count in zip(crowd.texts, crowd.counts.tolist(), strict=True):

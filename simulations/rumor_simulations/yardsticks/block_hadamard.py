@@ -13,7 +13,7 @@ from math import ceil, exp, floor, log2
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor_server.statistics.walsh_hadamard import walsh_hadamard
+from rumor_server.statistics.transforms import walsh_hadamard
 
 Counts = NDArray[np.int64]
 

@@ -13,11 +13,12 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor_server.statistics.estimation import estimate_metric
+from rumor_server.statistics.mechanisms import estimate_metric
 from rumor_server.statistics.tally import Tally
 from rumor_shared.mechanisms.subset import Subset
 from rumor_shared.metric import Metric
-from rumor_simulations.crowd import Counts, Crowd, crowd_tally
+from rumor_simulations.crowd import Counts, Crowd
+from rumor_simulations.mechanisms import crowd_tally
 from rumor_simulations.yardsticks.block_hadamard import BlockHadamard
 from rumor_simulations.yardsticks.populations import question, spike, zipf
 from rumor_simulations.yardsticks.yardstick import Yardstick

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
+from rumor_server.statistics.mechanisms import tally_of
 from rumor_server.statistics.tally import Tally
-from rumor_shared.mechanism import Mechanism, mechanism_module
 from rumor_shared.metric import Metric
 from rumor_simulations.audit.client import installed_client
 from rumor_simulations.crowd import Crowd
@@ -27,12 +27,11 @@ def flat(tally: Tally) -> Cells:
     return tuple(tally.reports.tolist()) + tuple(tally.counts.ravel().tolist())
 
 
-def increment(mechanism: Mechanism, cohort: int, payload: bytes) -> Cells:
+def increment(metric: Metric, cohort: int, payload: bytes) -> Cells:
     """Return what one report adds to a tally, by the server's own code."""
-    module = mechanism_module("rumor_server.statistics", mechanism.name)
-    tally = Tally.empty(mechanism)
+    tally = Tally.empty(metric.mechanism)
     tally.reports[cohort] += 1
-    tally.counts[cohort] += module.tally(mechanism, [payload])
+    tally.counts[cohort] += tally_of(metric, [payload])
     return flat(tally)
 
 
@@ -42,7 +41,7 @@ def report_law(metric: Metric, text: str) -> JointLaw:
     law: JointLaw = {}
     for cohort in range(mechanism.cohorts):
         for payload, p in client.report_law(metric, text, cohort, 100_000).items():
-            cells = increment(mechanism, cohort, payload)
+            cells = increment(metric, cohort, payload)
             law[cells] = law.get(cells, Fraction(0)) + p / mechanism.cohorts
     return law
 

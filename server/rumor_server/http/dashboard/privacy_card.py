@@ -10,7 +10,6 @@ from rumor_server.http.dashboard.formats import certainty, count, day, epsilon_t
 from rumor_server.http.dashboard.linking import linking_bits
 from rumor_server.queries.cache import Question
 from rumor_server.statistics.authenticity.checks import fake_shift
-from rumor_server.statistics.estimation.support import is_pure
 from rumor_shared.epsilon import MICRO
 from rumor_shared.metric import Metric
 from rumor_shared.registry import Registry
@@ -181,7 +180,7 @@ def _who(metric: Metric, busiest: int) -> tuple[str, ...]:
         )
     shift = fake_shift(metric.mechanism, _FAKES)
     # Behind a regression the bound is that of one cell, which it may give more weight.
-    bound = "up to" if is_pure(metric.mechanism) else "about"
+    bound = "up to" if metric.mechanism.pure else "about"
     sentences.append(
         "A dishonest client can't be told from an honest one. If one report in a hundred were a "
         f"fake, they could raise any one share by {bound} {shift.up * 100:.1f} points, or lower it "

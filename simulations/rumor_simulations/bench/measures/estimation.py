@@ -18,12 +18,13 @@ from statistics import median
 import numpy as np
 
 from rumor_server.statistics.cohorts.hash_table import hash_table
-from rumor_server.statistics.estimation import estimate_metric
+from rumor_server.statistics.mechanisms import estimate_metric
 from rumor_server.statistics.tally import Tally
 from rumor_shared.metric import Metric
 from rumor_simulations.bench.peers import UNAVAILABLE, Peer, asked, opened
 from rumor_simulations.bench.row import Row, interleaved, seconds
-from rumor_simulations.crowd import Crowd, crowd_tally
+from rumor_simulations.crowd import Crowd
+from rumor_simulations.mechanisms import crowd_tally
 from rumor_simulations.yardsticks.populations import question, zipf
 
 _DEVICES = 100_000

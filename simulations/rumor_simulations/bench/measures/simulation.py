@@ -13,7 +13,7 @@ from statistics import median
 import numpy as np
 
 from rumor_simulations.bench.row import Row, interleaved, seconds
-from rumor_simulations.crowd import crowd_tally
+from rumor_simulations.mechanisms import crowd_tally
 from rumor_simulations.sweep.setting import MECHANISMS, sweep_metric
 from rumor_simulations.yardsticks.populations import zipf
 

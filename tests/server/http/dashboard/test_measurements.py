@@ -11,7 +11,7 @@ import rumor_server.queries.cache as module
 from rumor_server.queries.cache import Measured, Measurements, ask
 from rumor_server.queries.candidate_lists import CandidateList
 from rumor_server.queries.service import Status, release
-from rumor_server.statistics.estimation import estimate_metric
+from rumor_server.statistics.mechanisms import estimate_metric
 
 PERIODS = [
     (date(2020, 1, 1), date(2030, 1, 1)),
