@@ -22,7 +22,7 @@ from rumor_server.http.authentication import Access, Keyring, open_scopes
 from rumor_server.http.counters import Counters
 from rumor_server.http.dashboard.routes import dashboard_router
 from rumor_server.http.device_route import DeviceRoute
-from rumor_server.http.docs_page import docs_page
+from rumor_server.http.docs_page import STYLE_HASH, docs_page
 from rumor_server.http.error_responses import answer_errors
 from rumor_server.http.gate import Gate
 from rumor_server.http.ip_rate_limit import AddressLimit, parse_proxies
@@ -30,10 +30,11 @@ from rumor_server.http.openapi import add_ingest
 from rumor_server.http.problem import problem_of
 from rumor_server.http.prometheus import PrometheusPage
 from rumor_server.http.quota import KeyLimits
-from rumor_server.http.routes.estimates import analyst_routes, operator_routes
+from rumor_server.http.routes.estimates import analyst_routes
+from rumor_server.http.routes.operator import operator_routes
 from rumor_server.http.routes.reports import Ingest
 from rumor_server.http.routes.retractions import Retract
-from rumor_server.http.security_headers import SecurityHeaders
+from rumor_server.http.security_headers import SecurityHeaders, content_policy
 from rumor_server.operations.day_closing import close_old_days, compact_deltas
 from rumor_server.operations.periodic_tasks import Housekeeping
 from rumor_server.settings import Settings
@@ -193,9 +194,10 @@ def create_app(
         )
     )
 
-    @app.get("/docs", include_in_schema=False, response_class=HTMLResponse)
-    def docs() -> str:
-        return docs_page(app.openapi(), "/openapi.json")
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> HTMLResponse:
+        policy = {"Content-Security-Policy": content_policy(STYLE_HASH)}
+        return HTMLResponse(docs_page(app.openapi(), "openapi.json"), headers=policy)
 
     answer_errors(app)
     return app

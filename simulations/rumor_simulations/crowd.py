@@ -1,7 +1,7 @@
 """A fixed population as counts of devices, and the tally of its reports without playing each one.
 
 A tally is a sum over devices that answer independently, so its joint law follows from how many
-devices hold each value. A `PopulationModel` draws from that joint law, in time that
+devices hold each value. `rumor_simulations.mechanisms.X` draws from that joint law, in time that
 grows with cells and at worst with devices, but never with devices times values. What makes it
 exact is said in each module; that it is, is tested against the enumerated law of the client's own
 code. The integers over 2**64 are the client's; their only rounding here is that of a float64, some

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 from tests.harness.device_history import Histories
 from tests.harness.faults import Ticks
+from tests.harness.reproductions import DEVICE, play_device
 
 from rumor_client.consent.consent import Consent
 from rumor_client.perturbation.perturb import new_id
@@ -39,6 +40,7 @@ def ticks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # Two thousand histories take a minute of a free core, and several of a shared one.
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_histories() -> None:
     """Whatever happens: nothing lost, nothing twice, no cap passed, no byte of a report changed."""
@@ -109,19 +111,34 @@ def count_before_the_commit(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Recorder, "_report", report)
 
 
-@pytest.mark.parametrize(
-    "plant",
-    [
-        lose_a_drop,
-        send_with_a_new_id,
-        charge_nothing,
-        ignore_the_cap,
-        send_after_denial,
-        forget_without_asking,
-        forget_what_was_under_way,
-        count_before_the_commit,
-    ],
-)
+PLANTED: dict[str, Patch] = {
+    "an eviction that no drop told of": lose_a_drop,
+    "a batch that was sent under other ids": send_with_a_new_id,
+    "a report that no account was charged for": charge_nothing,
+    "a report beyond the cap of its day": ignore_the_cap,
+    "a report that outlived a denial": send_after_denial,
+    "a report that still counts after it was forgotten": forget_without_asking,
+    "a drop for certain of what was counted": forget_what_was_under_way,
+    "a debit without its report": count_before_the_commit,
+}
+
+
+@pytest.mark.parametrize("name", DEVICE)
+def test_keeps_what_once_failed(name: str) -> None:
+    """Each history that ever failed keeps every promise now."""
+    play_device(DEVICE[name])
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_planted_fault_fails_its_history(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each planted fault breaks an invariant in the history that was kept of it."""
+    PLANTED[name](monkeypatch)
+    with pytest.raises((AssertionError, ExceptionGroup)):
+        play_device(DEVICE[name])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("plant", PLANTED.values())
 def test_histories_find_a_planted_fault(plant: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each planted fault breaks an invariant within some hundred histories."""
     plant(monkeypatch)

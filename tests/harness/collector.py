@@ -55,6 +55,8 @@ owner = "test@example.org"
 purpose = "to test"
 expires = 2026-11-28
 """
+# The same on the day that a process of its own has.
+LASTING = REGISTRY.replace("2026-12-31", "2999-12-31")
 
 
 def registry(text: str = REGISTRY) -> Registry:

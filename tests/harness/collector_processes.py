@@ -14,10 +14,9 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
-from tests.harness.collector import REGISTRY, batch, compact, report
+from tests.harness.collector import LASTING, batch, compact, report
 from tests.harness.collector_process import Answer, Serving
 
-LASTING = REGISTRY.replace("2026-12-31", "2999-12-31")
 # What a device does about an answer: it keeps what it sent and sends the same bytes again.
 AGAIN = {429, 500, 502, 503, 504}
 COUNTED = ["accepted", "duplicate"]

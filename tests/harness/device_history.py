@@ -132,8 +132,8 @@ class Device:
         drops = contents.drops()
         unconfirmed = sum(n for reason, n in drops.items() if reason.startswith("unconfirmed"))
         certain = sum(drops.values()) - unconfirmed
-        told = len(waiting) + len(delivered) + len(taken_back) + contents.beyond_recall()
-        assert len(made) == told + certain + unconfirmed, "a report is lost, or told twice"
+        accounted = len(waiting) + len(delivered) + len(taken_back) + contents.beyond_recall()
+        assert len(made) == accounted + certain + unconfirmed, "a report is lost, or told twice"
         retracted = _ids(self.collector.retracted)
         assert delivered <= self.counted() | retracted, "a receipt for what never came"
         missing = len(made - waiting - self.counted() - retracted)

@@ -11,6 +11,7 @@ from typing import Any
 
 from tests.harness.collector import REGISTRY, TODAY, batch, compact, registry, report
 
+from benchmarks.postgres_server import Server
 from rumor_server.ingestion.batch import decode_batch
 from rumor_server.ingestion.screening import Charges, screen_batch
 from rumor_server.settings import Settings
@@ -22,7 +23,6 @@ from rumor_server.storage.tally_transfer.open_transfer import open_exchange
 from rumor_server.storage.tally_transfer.tally_file import DayTally
 from rumor_server.storage.tally_transfer.transfer import export_tallies, merge_tallies
 from rumor_shared.wire import JSON
-from rumor_simulations.postgres_server import Server
 
 DAYS = [TODAY - timedelta(days=back) for back in (2, 1)]
 # Beside the metrics of the other tests one whose tally takes three chunks.

@@ -26,7 +26,7 @@ def test_lowest_versions_make_the_published_vectors(tmp_path: Path) -> None:
     pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet"]
     subprocess.run([*pip, *wanted], check=True)
     script = "from rumor_simulations.commands.conformance import main; main(['vectors'])"
-    rooms = f"{HOUSE / 'client'}:{HOUSE / 'shared'}"
+    rooms = f"{HOUSE / 'client'}:{HOUSE / 'shared'}:{HOUSE / 'simulations'}"
     printed = subprocess.run(
         [python, "-c", script],
         env={"PYTHONPATH": rooms},

@@ -231,12 +231,12 @@ def _write(file: Path, max_bytes: int | None, as_json: bool) -> None:
     settled, choices = settle_registry(body.decode(), max_bytes=max_bytes, source=str(file))
     if choices:
         # A registry is never half written: a reader sees the old file or the new one.
-        beside = file.with_name(f".{file.name}.new")
+        new = file.with_name(f".{file.name}.new")
         try:
-            beside.write_bytes(settled.encode())
-            beside.replace(file)
+            new.write_bytes(settled.encode())
+            new.replace(file)
         finally:
-            beside.unlink(missing_ok=True)
+            new.unlink(missing_ok=True)
     if as_json:
         print_json({"chosen": [_choice(choice) for choice in choices]})
         return

@@ -43,8 +43,8 @@ def print_json(document: dict[str, Any]) -> None:
     typer.echo(json.dumps(document, indent=2, allow_nan=False, default=str))
 
 
-def fail(name: str, trouble: str | Exception) -> typer.Exit:
+def fail(name: str, why: str | Exception) -> typer.Exit:
     """Print what is wrong to standard error, and return the exit to raise."""
-    said = explain(trouble) if isinstance(trouble, OSError) else str(trouble)
+    said = explain(why) if isinstance(why, OSError) else str(why)
     typer.echo(f"rumor {name}: {said}", err=True)
     return typer.Exit(EXIT_WRONG)

@@ -18,7 +18,7 @@ from ipaddress import ip_address
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from rumor_server.errors import AccessRefused, Overloaded, SettingsError
+from rumor_server.errors import AccessRefused, KeyRequired, Overloaded, SettingsError
 from rumor_server.http.counters import Counters
 from rumor_server.http.ip_rate_limit import AddressLimit
 from rumor_server.http.problem import problem_of
@@ -37,6 +37,7 @@ METRICS = "/metrics"
 _RETRY_SECONDS = 2
 # However many unknown keys are tried, they are looked for five times a second.
 _UNKNOWN_SECONDS = 0.2
+_CHALLENGES = ("Bearer", 'Basic realm="Rumor", charset="UTF-8"')
 _READS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 # The key of the request that is being answered, for limits that are known only once it is read.
@@ -208,7 +209,7 @@ class Access:
         headers = dict(scope["headers"])
         foreign = headers.get(b"sec-fetch-site", b"none") not in (b"none", b"same-origin")
         if foreign and headers.get(b"origin", b"").decode("latin-1") not in self._origins:
-            raise AccessRefused(403, "pages of another site may not send this; see cors_origins")
+            raise AccessRefused("pages of another site may not send this; see cors_origins")
 
 
 def _given(scope: Scope, wanted: KeyScope) -> str | None:
@@ -229,11 +230,11 @@ def _given(scope: Scope, wanted: KeyScope) -> str | None:
 
 
 def _refusal(wanted: KeyScope, given: str | None, key: Key | None, day: date) -> AccessRefused:
-    challenge = "Bearer" if wanted is KeyScope.INGEST else 'Bearer, Basic realm="Rumor"'
+    challenges = _CHALLENGES[: 1 if wanted is KeyScope.INGEST else None]
     if given is None:
         detail = "this needs a key; send Authorization: Bearer <key>"
     elif key is None or not key.valid(day):
         detail = "the key is unknown, revoked or expired; ask the operator for a new one"
     else:
-        return AccessRefused(403, f"a key with the scope `{wanted}` is needed; this has another")
-    return AccessRefused(401, detail, challenge)
+        return AccessRefused(f"a key with the scope `{wanted}` is needed; this has another")
+    return KeyRequired(detail, challenges)

@@ -10,7 +10,7 @@ from msgspec import Meta
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
-from rumor_server.errors import BadRequest
+from rumor_server.errors import BadRequest, UnsupportedMedia
 from rumor_server.http.body import media_type, read_body
 from rumor_shared.text import MAX_TEXT_BYTES
 from rumor_shared.wire import JSON
@@ -44,10 +44,10 @@ def _schema() -> dict[str, Any]:
 async def read_candidates(request: Request, seconds: float) -> list[str]:
     """Return the candidates in a request's body.
 
-    Raises BadRequest: 400 if it isn't `{"candidates": ["...", ...]}`, else as `read_body`.
+    Raises BadRequest if it isn't `{"candidates": ["...", ...]}`, else as `read_body`.
     """
     if media_type(request.headers) != JSON:
-        raise BadRequest(415, f"send {JSON}")
+        raise UnsupportedMedia(f"send {JSON}")
     body = await read_body(request.receive, request.headers, seconds, MAX_BODY_BYTES)
     return await run_in_threadpool(_decode, body)
 
@@ -57,7 +57,6 @@ def _decode(body: bytes) -> list[str]:
         found = _DECODER.decode(body).candidates
     except msgspec.DecodeError:
         raise BadRequest(
-            400,
             'the body is not {"candidates": ["...", ...]} with at most '
             f"{MAX_CANDIDATES} texts of at most {MAX_TEXT_BYTES} characters",
         ) from None
@@ -68,4 +67,4 @@ def _decode(body: bytes) -> list[str]:
 
 def _refuse_repeated(pairs: list[tuple[str, Any]]) -> None:
     if len(pairs) > 1:
-        raise BadRequest(400, "body.candidates: is given twice; give it once")
+        raise BadRequest("body.candidates: is given twice; give it once")

@@ -87,7 +87,7 @@ def ask(
     values = declared[-1].mechanism.values
     if candidates is not None and values is not None:
         raise BadRequest(
-            400, "query.candidates: this metric lists its values itself; remove the parameter"
+            "query.candidates: this metric lists its values itself; remove the parameter"
         )
     alike = tuple(m for m in declared if m.mechanism.values == values)
     left_out = tuple(m for m in declared if m not in alike)
@@ -182,5 +182,5 @@ def _measure(question: Question, tallies: Sequence[Tally], days: int) -> Measure
             ]
         )
     except ValueError as error:
-        raise BadRequest(400, str(error)) from None
+        raise BadRequest(str(error)) from None
     return Measured(Status.OK if n else Status.NO_DATA, n, 0, revisions, estimates)

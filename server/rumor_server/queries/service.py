@@ -147,7 +147,7 @@ def release(
     newest = metrics[-1]
     alike = [m for m in metrics if m.mechanism.values == newest.mechanism.values]
     if not LEAST_ALPHA <= alpha < 1:
-        raise BadRequest(400, f"alpha: is not from {LEAST_ALPHA:g} to 1; give for example 0.05")
+        raise BadRequest(f"alpha: is not from {LEAST_ALPHA:g} to 1; give for example 0.05")
     bounds = store.days(name)
     first, last = _bounded(bounds, first, last)
     span = first or date.min, last or date.max
@@ -169,7 +169,7 @@ def release(
                 ]
             )
         except ValueError as error:
-            raise BadRequest(400, str(error)) from None
+            raise BadRequest(str(error)) from None
     most = influence([m.mechanism for m, _ in counted])
     status = Status.WITHHELD if withheld else Status.OK if n else Status.NO_DATA
     return EstimatesPage(

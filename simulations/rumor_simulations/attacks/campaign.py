@@ -16,7 +16,7 @@ from rumor_simulations.attacks.target import Target, target
 from rumor_simulations.crowd import Crowd
 from rumor_simulations.mechanisms.population_model import Forger
 from rumor_simulations.mechanisms.table import population_model
-from rumor_simulations.sweep.populations import ZIPF_EXPONENT
+from rumor_simulations.populations.named import ZIPF_EXPONENT
 
 # Fakes among all devices, as in the paper's tables, and the targets they push: the rarest values.
 FAKES = 0.05

@@ -20,7 +20,7 @@ from rumor_simulations.attacks.campaign import Poisoned, attack_people, attack_r
 from rumor_simulations.attacks.figures import draw_people, draw_poisoning
 from rumor_simulations.attacks.outcome import Outcome
 from rumor_simulations.attacks.poisoning import UNCAPPED
-from rumor_simulations.sweep.tables import TableFormat, write_table
+from rumor_simulations.tables import TableFormat, write_table
 
 _aside = Console(stderr=True)
 _app = typer.Typer(add_completion=False)

@@ -11,12 +11,11 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from rumor_simulations.sweep.experiments import EXPERIMENTS, Experiment, Options
+from rumor_simulations.populations.named import POPULATIONS, PopulationError, population
+from rumor_simulations.sweep.experiments import EXPERIMENTS, Experiment, Options, run
 from rumor_simulations.sweep.figures import draw
-from rumor_simulations.sweep.populations import POPULATIONS, PopulationError, population
-from rumor_simulations.sweep.run import run
 from rumor_simulations.sweep.setting import MECHANISMS
-from rumor_simulations.sweep.tables import TableFormat, write_table
+from rumor_simulations.tables import TableFormat, write_table
 
 # A fifth of the devices and a tenth of the runs: the shape of each figure in about a minute.
 _QUICK_DEVICES = 20_000

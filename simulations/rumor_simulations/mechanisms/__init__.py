@@ -18,8 +18,8 @@ def crowd_tally(metric: Metric, crowd: Crowd, rng: np.random.Generator) -> Tally
     """Draw the tally of one report from every device of a crowd, each on its first day.
 
     Its joint law is that of the devices' own reports. For several days of devices that keep
-    permanent answers, see `rumor_simulations.sweep.days`; `rumor_simulations.sweep.real` plays the
-    devices themselves.
+    permanent answers, see `rumor_simulations.sweep.drift`; `rumor_simulations.sweep.measures` plays
+    the devices themselves.
     """
     return population_model(metric).tally(crowd, rng)
 

@@ -139,7 +139,7 @@ def send_and_die(request):
     real(request)
     os.kill(os.getpid(), signal.SIGKILL)
 import rumor_client.client
-from tests.client import devices
+from tests.harness import devices
 devices.send = send_and_die
 client = make(granted=True); record(client, 5); client.flush()
 """

@@ -16,6 +16,7 @@ from tests.harness.collector import REGISTRY, TODAY, batch, compact, registry, r
 from tests.harness.collector_process import RUMOR, Serving
 from tests.harness.exchanging_collectors import DAYS, EXCHANGED, collect, counted, themes
 
+from benchmarks.postgres_server import Server
 from rumor_server.cli.tallies import main
 from rumor_server.ingestion.batch import decode_batch
 from rumor_server.ingestion.screening import Charges, screen_batch
@@ -24,7 +25,6 @@ from rumor_server.storage.open_store import open_store
 from rumor_server.storage.postgres.connection import upgrade
 from rumor_server.storage.tally_transfer.tally_file import read_tallies
 from rumor_shared.wire import JSON
-from rumor_simulations.postgres_server import Server
 
 LASTING = REGISTRY.replace("2026-12-31", "2999-12-31").replace("2026-11-28", "2999-12-31")
 

@@ -9,11 +9,11 @@ from tests.harness.collector import JSON, Collector, collector
 
 from rumor_server.app import Collector as App
 from rumor_server.errors import (
-    BadRequest,
     DiskAlmostFull,
     Overloaded,
     StoreError,
     StoreUnavailable,
+    TooLarge,
 )
 from rumor_server.http.problem import problem_of
 
@@ -168,8 +168,8 @@ def test_fails_in_one_shape_on_every_route(
 
     for name in ("revisions", "days", "tally", "check"):
         monkeypatch.setattr(type(running.store), name, fail)
-    for place in ("ingest.screen_batch", "retraction_route.screen_retractions"):
-        monkeypatch.setattr(f"rumor_server.ingestion.{place}", fail)
+    for place in ("reports.screen_batch", "retractions.screen_retractions"):
+        monkeypatch.setattr(f"rumor_server.http.routes.{place}", fail)
     app = running.client.app
     assert isinstance(app, App)
     failed = set()
@@ -208,7 +208,7 @@ def test_hides_a_fault_of_its_own(
 @pytest.mark.parametrize(
     ("error", "status", "wait"),
     [
-        (BadRequest(413, "x"), 413, None),
+        (TooLarge("x"), 413, None),
         (Overloaded(2), 503, "2"),
         (StoreUnavailable("x"), 503, "5"),
         (StoreError("x"), 503, "5"),

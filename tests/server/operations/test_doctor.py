@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tests.harness.collector import REGISTRY, TODAY, batch, collector, days_ago, registry, report
 
+from benchmarks.postgres_server import Server
 from rumor_server.cli import doctor as command
 from rumor_server.operations import doctor
 from rumor_server.operations.doctor import Level, look_over
@@ -19,7 +20,6 @@ from rumor_server.storage.operator_tables import Control
 from rumor_server.storage.postgres.connection import upgrade
 from rumor_server.storage.registry_in_force import adopt
 from rumor_server.storage.sqlite.store import SqliteStore
-from rumor_simulations.postgres_server import Server
 
 LASTING = REGISTRY.replace("2026-12-31", "2999-12-31").replace("2026-11-28", "2999-12-31")
 LASTING = LASTING.replace("[metrics.page]", "[metrics.page]\nexpected_devices = 1000000")

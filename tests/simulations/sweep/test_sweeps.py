@@ -12,16 +12,15 @@ import pytest
 
 from rumor_simulations.commands.simulate import main
 from rumor_simulations.crowd import Crowd
-from rumor_simulations.sweep.experiments import EXPERIMENTS, SLOW, Options
-from rumor_simulations.sweep.figures import FIGURES
-from rumor_simulations.sweep.measures import accuracy, draw_tally, estimated, measure
-from rumor_simulations.sweep.populations import (
+from rumor_simulations.populations.named import (
     POPULATIONS,
     PopulationError,
     population,
     words,
 )
-from rumor_simulations.sweep.run import run, seed_of
+from rumor_simulations.sweep.experiments import EXPERIMENTS, SLOW, Options, run, seed_of
+from rumor_simulations.sweep.figures import FIGURES
+from rumor_simulations.sweep.measures import accuracy, draw_tally, estimated, measure
 from rumor_simulations.sweep.setting import MECHANISMS, Setting, sweep_metric
 
 FAST = ("subset", "oue", "krr")

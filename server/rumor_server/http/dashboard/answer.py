@@ -1,16 +1,15 @@
-"""One answer of the dashboard as a page, CSV or JSON, and the headers that all of them carry."""
+"""One answer of the dashboard as a page, CSV or JSON."""
 
 from __future__ import annotations
 
-import hashlib
 from enum import StrEnum
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from rumor_server.errors import BadRequest
-from rumor_server.http.accept import accepted
 from rumor_server.http.parameters import refuse_repeats
+from rumor_server.http.responses import conditional, preferred
 
 
 class Format(StrEnum):
@@ -26,20 +25,6 @@ MEDIA_TYPES = {
     Format.CSV: "text/csv; charset=utf-8",
     Format.JSON: "application/json",
 }
-# Nothing but our own style sheet, icon and forms: a page has no script at all, so that a value
-# which looks like one can't run, and nothing is loaded from elsewhere.
-_POLICY = (
-    "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; "
-    "frame-ancestors 'none'"
-)
-SECURITY_HEADERS = {
-    "Content-Security-Policy": _POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-}
 
 
 def wanted_format(request: Request) -> Format:
@@ -53,17 +38,10 @@ def wanted_format(request: Request) -> Format:
         try:
             return Format(named)
         except ValueError:
-            raise BadRequest(
-                400, f"query.format: is not a format; write {', '.join(Format)}"
-            ) from None
-    weights = accepted(request.headers.get("accept", "*/*"))
-    rest = weights.get("*/*", 0.0)
-    page = max(weights.get("text/html", rest), weights.get("text/*", 0.0))
-    best, weight = Format.HTML, page
-    for format_, kind in ((Format.JSON, "application/json"), (Format.CSV, "text/csv")):
-        if weights.get(kind, 0.0) > weight:
-            best, weight = format_, weights[kind]
-    return best
+            raise BadRequest(f"query.format: is not a format; write {', '.join(Format)}") from None
+    accept = request.headers.get("accept", "*/*")
+    kinds = {"text/html": Format.HTML, "application/json": Format.JSON, "text/csv": Format.CSV}
+    return kinds[preferred(accept, *kinds)]
 
 
 def answer(request: Request, format_: Format, body: str, name: str, status: int = 200) -> Response:
@@ -71,17 +49,7 @@ def answer(request: Request, format_: Format, body: str, name: str, status: int 
 
     `name` is what a downloaded file is called, without its ending.
     """
-    content = body.encode()
-    etag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
-    headers = {
-        **SECURITY_HEADERS,
-        "Cache-Control": "no-cache",
-        "ETag": etag,
-        "Vary": "Accept",
-        "Content-Type": MEDIA_TYPES[format_],
-    }
+    headers = {"Vary": "Accept"}
     if format_ is Format.CSV:
         headers["Content-Disposition"] = f'attachment; filename="{name}.csv"'
-    if status == 200 and etag in request.headers.get("if-none-match", ""):
-        return Response(status_code=304, headers=headers)
-    return Response(content, status_code=status, headers=headers)
+    return conditional(request, body.encode(), MEDIA_TYPES[format_], headers, status)

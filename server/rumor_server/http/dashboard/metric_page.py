@@ -222,7 +222,6 @@ def _period(view: View, bounds: tuple[date, date] | None, today: date) -> tuple[
 def _followed(view: View, question: Question, measured: Measured) -> tuple[str, ...]:
     if unknown := set(view.followed) - set(question.values):
         raise BadRequest(
-            400,
             f"query.value: {len(unknown)} of its texts are no values of this metric; choose from "
             "the table",
         )

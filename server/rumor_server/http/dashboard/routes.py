@@ -14,8 +14,8 @@ from fastapi.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from rumor_server.errors import BadRequest, StoreError
-from rumor_server.http.dashboard.answer import SECURITY_HEADERS, Format, answer, wanted_format
+from rumor_server.errors import BadRequest, NotFound, StoreError
+from rumor_server.http.dashboard.answer import Format, answer, wanted_format
 from rumor_server.http.dashboard.metric_page import Sources, metric_page
 from rumor_server.http.dashboard.metrics_page import metrics_page
 from rumor_server.http.dashboard.pages import (
@@ -28,7 +28,7 @@ from rumor_server.http.dashboard.pages import (
 from rumor_server.http.dashboard.tables import metric_csv, metric_json, metrics_csv, metrics_json
 from rumor_server.http.dashboard.upload import read_upload
 from rumor_server.http.dashboard.view import View, parse_view
-from rumor_server.http.problem import problem_of
+from rumor_server.http.problem import problem_of, status_of
 from rumor_server.queries.cache import Measurements
 from rumor_server.queries.candidate_lists import CandidateLists, parse_candidates
 from rumor_server.queries.service import Shapes
@@ -116,9 +116,9 @@ def dashboard_router(
     @router.get("/static/{name}")
     async def static(request: Request, name: str) -> Response:
         if name not in STATIC:
-            missing = BadRequest(404, "there is no such file; the pages name those that exist")
+            missing = NotFound("there is no such file; the pages name those that exist")
             return _failed(request, Format.HTML, missing)
-        headers = {**SECURITY_HEADERS, "Cache-Control": _FOR_EVER, "Content-Type": STATIC[name]}
+        headers = {"Cache-Control": _FOR_EVER, "Content-Type": STATIC[name]}
         return Response(static_file(name), headers=headers)
 
     return router
@@ -130,13 +130,13 @@ def _keep(sources: Sources, request: Request, name: str, view: View, body: bytes
     if not revisions:
         raise UnknownMetric(name)
     if revisions[-1].mechanism.values is not None:
-        raise BadRequest(400, "candidates: this metric lists its values itself; it takes none")
+        raise BadRequest("candidates: this metric lists its values itself; it takes none")
     try:
         candidates = parse_candidates(body)
     except BadRequest as error:
         page = metric_page(sources, name, view)
         html = render_metric(page, _base(request), problem=error.detail)
-        return answer(request, Format.HTML, html, name, error.status)
+        return answer(request, Format.HTML, html, name, status_of(error))
     sources.lists.keep(name, candidates)
     found = replace(view, candidates=candidates.sha256, page=1, followed=())
     return _see(request, name, found)
@@ -146,7 +146,7 @@ def _see(request: Request, name: str, view: View) -> Response:
     """Lead to the permalink of a view: 303, so that a reload sends nothing again."""
     query = view.query()
     where = f"{_base(request)}/metric/{name}" + (f"?{query}" if query else "")
-    return RedirectResponse(where, HTTPStatus.SEE_OTHER, headers=SECURITY_HEADERS)
+    return RedirectResponse(where, HTTPStatus.SEE_OTHER)
 
 
 def _pairs(request: Request) -> list[tuple[str, str]]:
@@ -173,7 +173,7 @@ async def _explained(
     try:
         return await work()
     except UnknownMetric:
-        missing = BadRequest(404, "no registry ever declared this metric or revision; see the list")
+        missing = NotFound("no registry ever declared this metric or revision; see the list")
         return _failed(request, format_, missing)
     except (BadRequest, StoreError) as error:
         return _failed(request, format_, error)
@@ -187,5 +187,4 @@ def _failed(request: Request, format_: Format, error: BadRequest | StoreError) -
         detail = error.detail if isinstance(error, BadRequest) else "try again in a few seconds"
         page = render_problem(status, HTTPStatus(status).phrase, detail, _base(request))
         return answer(request, Format.HTML, page, "problem", status)
-    response.headers.update(SECURITY_HEADERS)
     return response

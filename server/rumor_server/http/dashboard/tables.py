@@ -44,9 +44,7 @@ def metric_csv(page: MetricPage) -> str:
             return _table(TrendRow, page.trend_rows)
         case Part.COMPARISON:
             if page.comparison is None:
-                raise BadRequest(
-                    400, "query.part: a comparison needs `compare_from` and `compare_to`"
-                )
+                raise BadRequest("query.part: a comparison needs `compare_from` and `compare_to`")
             return _table(ChangeRow, page.comparison.rows or ())
 
 

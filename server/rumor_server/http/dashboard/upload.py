@@ -8,7 +8,7 @@ from starlette.datastructures import FormData, Headers, UploadFile
 from starlette.formparsers import FormParser, MultiPartException, MultiPartParser
 from starlette.requests import Request
 
-from rumor_server.errors import BadRequest
+from rumor_server.errors import BadRequest, UnsupportedMedia
 from rumor_server.http.body import read_body
 from rumor_server.http.candidates import MAX_BODY_BYTES
 
@@ -21,11 +21,11 @@ TEXTS = "texts"
 async def read_upload(request: Request, seconds: float) -> bytes:
     """Return the bytes of the form's `file`, or of `texts` where no file is chosen.
 
-    Raises BadRequest: 415 for no form, 400 for a broken one, else as `read_body`.
+    Raises UnsupportedMedia for no form, BadRequest for a broken one, else as `read_body`.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in {_MULTIPART, _FORM}:
-        raise BadRequest(415, f"send {_MULTIPART} with `{FILE}`, or {_FORM} with `{TEXTS}`")
+        raise UnsupportedMedia(f"send {_MULTIPART} with `{FILE}`, or {_FORM} with `{TEXTS}`")
     body = await read_body(request.receive, request.headers, seconds, MAX_BODY_BYTES)
     form = await _parse(kind, request.headers, body)
     try:
@@ -46,7 +46,7 @@ async def _parse(kind: str, headers: Headers, body: bytes) -> FormData:
             headers, _once(body), max_fields=4, max_part_size=MAX_BODY_BYTES
         ).parse()
     except (MultiPartException, KeyError, ValueError):
-        raise BadRequest(400, "the form is broken; send it again") from None
+        raise BadRequest("the form is broken; send it again") from None
 
 
 async def _once(body: bytes) -> AsyncGenerator[bytes, None]:

@@ -22,7 +22,6 @@ from tests.harness.collector import (
 )
 
 from rumor_server.errors import BadRequest
-from rumor_server.http.routes.estimates import _prefers_csv
 from rumor_server.queries.service import release
 from rumor_shared.errors import RegistryError
 
@@ -153,23 +152,6 @@ def test_writes_csv(running: Collector) -> None:
         assert row == {name: str(value) for name, value in expected.items()}
     forced = running.client.get(url, params={"format": "json"}, headers={"Accept": "text/csv"})
     assert forced.headers["content-type"] == "application/json"
-
-
-@pytest.mark.parametrize(
-    ("accept", "expected"),
-    [
-        ("text/csv", True),
-        ("*/*", False),
-        ("", False),
-        ("text/csv, application/json", False),
-        ("text/csv, application/json;q=0.5", True),
-        ("text/csv;q=0.1, */*;q=0.2", False),
-        ("text/csv;q=x", False),
-    ],
-)
-def test_weighs_accept(accept: str, expected: bool) -> None:
-    """CSV is sent where it is wanted more than JSON."""
-    assert _prefers_csv(accept) is expected
 
 
 SMALL = REGISTRY.replace("[metrics.page]", "min_reports = 100\n\n[metrics.page]")

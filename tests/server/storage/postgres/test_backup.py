@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.harness.collector import TODAY, batch, compact, registry, report
 
+from benchmarks.postgres_server import Server, binaries
 from rumor_server.cli import backup as backup_command
 from rumor_server.cli import restore as restore_command
 from rumor_server.errors import StoreError
@@ -20,7 +21,6 @@ from rumor_server.storage.postgres.connection import STEPS, connect, upgrade, ve
 from rumor_server.storage.postgres.store import PostgresStore
 from rumor_server.storage.store import Store
 from rumor_shared.wire import JSON
-from rumor_simulations.postgres_server import Server, binaries
 
 
 @pytest.fixture(autouse=True)

@@ -29,6 +29,7 @@ from tests.harness.exchanging_collectors import (
 )
 from tests.server.storage.store_contract import taken_back, together
 
+from benchmarks.postgres_server import Server
 from rumor_server.errors import StoreError, StoreUnavailable, UnknownSchema
 from rumor_server.settings import Settings
 from rumor_server.statistics.tally import Tally
@@ -43,7 +44,6 @@ from rumor_server.storage.tally_transfer.transfer import (
     merge_tallies,
     source,
 )
-from rumor_simulations.postgres_server import Server
 
 
 class ExchangeContract:

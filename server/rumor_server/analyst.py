@@ -1,0 +1,7 @@
+"""The Python reader of the query API under its public name: `from rumor_server import analyst`."""
+
+from __future__ import annotations
+
+from rumor_server.reader.dataframe import QueryFailed, read_estimates, read_metrics
+
+__all__ = ["QueryFailed", "read_estimates", "read_metrics"]

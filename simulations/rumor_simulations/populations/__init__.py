@@ -1,0 +1,5 @@
+"""Populations that simulations draw from.
+
+Read `named` (those that `--population` takes, most of them made by a formula), then
+`from_packages` (real ones, out of the data files of packages).
+"""
