@@ -26,7 +26,7 @@ _CACHES = (
 )
 
 
-def paths(folder: Path, entry: str = NAME) -> list[str]:
+def paths(folder: Path, entry: str = "uniform_mix.parts") -> list[str]:
     """Return what `sys.path` needs for the package to be installed, as pip would have left it.
 
     `entry` is what its entry point names.
@@ -39,7 +39,7 @@ def paths(folder: Path, entry: str = NAME) -> list[str]:
 
 
 @contextmanager
-def installed(folder: Path, entry: str = NAME) -> Iterator[None]:
+def installed(folder: Path, entry: str = "uniform_mix.parts") -> Iterator[None]:
     """Install the package into this process for a while."""
     before = list(sys.path)
     sys.path[:0] = paths(folder, entry)

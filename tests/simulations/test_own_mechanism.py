@@ -130,7 +130,7 @@ def test_audit_and_attack_take_it(tmp_path: Path, words: list[str]) -> None:
     file.write_text(REGISTRY)
     path = os.pathsep.join(own_mechanism.paths(tmp_path / "site"))
     done = subprocess.run(
-        [sys.executable, "-m", "rumor_shared.console", words[0], str(file), *words[1:], "--json"],
+        [Path(sys.executable).with_name("rumor"), words[0], file, *words[1:], "--json"],
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": path},
@@ -162,7 +162,9 @@ def test_part_that_is_no_part_is_refused(tmp_path: Path, room: str) -> None:
     """A package whose function returns something else is refused by the room that asks."""
     tmp_path.joinpath("hollow_mix.py").write_text(
         "\n".join(
-            f"def {name}():\n    return dict" if name == room else f"from uniform_mix import {name}"
+            f"def {name}():\n    return dict"
+            if name == room
+            else f"from uniform_mix.parts import {name}"
             for name in ("parameters", "perturber", "estimator", "population_model")
         )
     )

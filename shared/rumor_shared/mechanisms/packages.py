@@ -1,7 +1,7 @@
 """Mechanisms of other people's packages, found by entry points of the group `rumor.mechanisms`.
 
     [project.entry-points."rumor.mechanisms"]
-    staircase = "staircase.rumor"
+    staircase = "staircase.parts"
 
 The entry point's name is the mechanism's; what it names is a module, or any object, with the four
 functions of `MechanismPackage`. Each imports its room's part when it is called, so that a device
