@@ -73,19 +73,13 @@ STILL: dict[str, frozenset[str]] = {
     "server/rumor_server/operations": frozenset(["Housekeeping", "look_over", "shapes"]),
     "server/rumor_server/queries": frozenset(["Shapes", "shapes"]),
     "server/rumor_server/reader": frozenset(["asking"]),
-    "server/rumor_server/statistics": frozenset(
-        ["decode_crowded", "find_twins", "look_at", "settle", "shapes"]
-    ),
+    "server/rumor_server/statistics": frozenset(["look_at", "shapes"]),
     "server/rumor_server/storage": frozenset(["Exchange", "Overtaken", "adopt", "beside"]),
-    "shared": frozenset(["crowd"]),
-    "simulations": frozenset(
-        ["Crowd", "crowd", "crowd_tally", "over_few_values", "told", "twin", "twins"]
-    ),
+    "simulations": frozenset(["told"]),
     "tests/client": frozenset(["told"]),
     "tests/harness": frozenset(["crowd"]),
     "tests/server": frozenset(["Gate", "beside", "shapes"]),
     "tests/shared": frozenset(["trouble"]),
-    "tests/simulations": frozenset(["crowd"]),
 }
 
 

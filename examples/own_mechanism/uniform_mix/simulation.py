@@ -8,10 +8,10 @@ from rumor_server.statistics.tally import Tally
 from rumor_shared.metric import Metric
 from rumor_shared.part import Part
 from rumor_shared.probability import ONE
-from rumor_simulations.crowd import Counts, Crowd, Floats, Octets
 from rumor_simulations.draws import integers, log_ratio, scored, uniform_counts
 from rumor_simulations.mechanisms.population_model import PopulationModel
 from rumor_simulations.mechanisms.report_kinds import NumberReports
+from rumor_simulations.population import Counts, Floats, Octets, PopulationCounts
 from uniform_mix.parameters import UniformMix
 
 
@@ -20,9 +20,9 @@ class UniformMixModel(Part[UniformMix], NumberReports, PopulationModel):
 
     takes = UniformMix
 
-    def tally(self, crowd: Crowd, rng: np.random.Generator) -> Tally:
+    def tally(self, population: PopulationCounts, rng: np.random.Generator) -> Tally:
         """Draw how often each value came."""
-        held = crowd.in_domain(self.metric)
+        held = population.in_domain(self.metric)
         n = int(held.sum())
         kept = rng.binomial(held, self.mechanism.true / ONE)
         counts = kept + uniform_counts(n - int(kept.sum()), len(held), rng)

@@ -27,10 +27,10 @@ from rumor_shared.mechanism import Mechanism
 from rumor_shared.metric import Metric
 from rumor_simulations.audit.client import installed_client
 from rumor_simulations.audit.trials import pooled_randomness
-from rumor_simulations.crowd import Crowd
-from rumor_simulations.mechanisms import crowd_tally, evidence
+from rumor_simulations.mechanisms import evidence, population_tally
 from rumor_simulations.mechanisms.population_model import Forger
 from rumor_simulations.mechanisms.table import population_model
+from rumor_simulations.population import PopulationCounts
 
 # Reports of a fake, for one of an honest device, where no budget is kept.
 UNCAPPED = 10
@@ -72,7 +72,7 @@ def rates(mechanism: Mechanism) -> tuple[Fraction, Fraction] | None:
 
 def poisoning(
     metric: Metric,
-    crowd: Crowd,
+    population: PopulationCounts,
     targets: Sequence[str],
     fraction: float,
     runs: int,
@@ -86,17 +86,19 @@ def poisoning(
     pair = rates(metric.mechanism)
     if pair is None:
         raise ValueError(f"metric {metric.name!r} is not of a pure mechanism over a closed domain")
-    fakes = round(crowd.n * fraction / (1 - fraction))
-    share = fakes / (fakes + crowd.n)
+    fakes = round(population.n * fraction / (1 - fraction))
+    share = fakes / (fakes + population.n)
     p, q = (float(rate) for rate in pair)
-    truth = float(crowd.in_domain(metric)[[metric.indices[t] for t in targets]].sum() / crowd.n)
+    truth = float(
+        population.in_domain(metric)[[metric.indices[t] for t in targets]].sum() / population.n
+    )
     found = []
     for poison in Poison:
         gains, consistent, supported = [], [], 0.0
         for _ in range(runs):
             payloads = craft(metric, poison, targets, fakes, rng)
             supported += _supported(metric, payloads, targets) / runs
-            honest = crowd_tally(metric, crowd, rng)
+            honest = population_tally(metric, population, rng)
             raw, projected = _gains(metric, honest, honest + _tally(metric, payloads), targets)
             gains.append(raw)
             consistent.append(projected)

@@ -12,9 +12,9 @@ from rumor_client.perturbation.perturb import Answer
 from rumor_shared.mechanisms.rappor import Rappor
 from rumor_shared.metric import Metric
 from rumor_shared.probability import ONE
-from rumor_simulations.crowd import Counts, Floats, Octets
 from rumor_simulations.draws import bit_matrix
 from rumor_simulations.mechanisms import evidence
+from rumor_simulations.population import Counts, Floats, Octets
 
 
 def arrays(answers: Sequence[Answer]) -> tuple[Octets, Counts]:

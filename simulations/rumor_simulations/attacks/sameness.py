@@ -12,8 +12,8 @@ from rumor_shared.mechanisms.rappor import Rappor
 from rumor_shared.metric import Metric
 from rumor_shared.probability import ONE
 from rumor_simulations.attacks.reports import arrays, belief
-from rumor_simulations.crowd import Counts, Floats
 from rumor_simulations.draws import bit_matrix
+from rumor_simulations.population import Counts, Floats
 
 # Stands for impossible where logarithms are added up.
 NEVER = -1e6

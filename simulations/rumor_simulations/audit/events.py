@@ -21,8 +21,8 @@ from rumor_shared.epsilon import MICRO
 from rumor_shared.mechanisms.rappor import Rappor
 from rumor_shared.metric import Metric
 from rumor_shared.probability import ONE
-from rumor_simulations.crowd import Counts, Octets
 from rumor_simulations.mechanisms import evidence
+from rumor_simulations.population import Counts, Octets
 
 Marks = NDArray[np.bool_]
 

@@ -10,18 +10,20 @@ import numpy as np
 
 from rumor_server.statistics.tally import Tally
 from rumor_shared.metric import Metric
-from rumor_simulations.crowd import Counts, Crowd, Floats, Octets
 from rumor_simulations.mechanisms.table import population_model
+from rumor_simulations.population import Counts, Floats, Octets, PopulationCounts
 
 
-def crowd_tally(metric: Metric, crowd: Crowd, rng: np.random.Generator) -> Tally:
+def population_tally(
+    metric: Metric, population: PopulationCounts, rng: np.random.Generator
+) -> Tally:
     """Draw the tally of one report from every device of a crowd, each on its first day.
 
     Its joint law is that of the devices' own reports. For several days of devices that keep
     permanent answers, see `rumor_simulations.sweep.drift`; `rumor_simulations.sweep.measures` plays
     the devices themselves.
     """
-    return population_model(metric).tally(crowd, rng)
+    return population_model(metric).tally(population, rng)
 
 
 def evidence(metric: Metric, payloads: Octets, cohorts: Counts, texts: tuple[str, ...]) -> Floats:

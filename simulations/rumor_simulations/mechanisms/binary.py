@@ -11,10 +11,10 @@ from rumor_shared.mechanisms.binary import Binary
 from rumor_shared.metric import Metric
 from rumor_shared.part import Part
 from rumor_shared.probability import ONE
-from rumor_simulations.crowd import Counts, Crowd, Floats, Octets
 from rumor_simulations.draws import integers, log_ratio, scored
 from rumor_simulations.mechanisms.population_model import PopulationModel
 from rumor_simulations.mechanisms.report_kinds import NumberReports
+from rumor_simulations.population import Counts, Floats, Octets, PopulationCounts
 
 
 class BinaryModel(Part[Binary], NumberReports, PopulationModel):
@@ -22,10 +22,10 @@ class BinaryModel(Part[Binary], NumberReports, PopulationModel):
 
     takes = Binary
 
-    def tally(self, crowd: Crowd, rng: np.random.Generator) -> Tally:
+    def tally(self, population: PopulationCounts, rng: np.random.Generator) -> Tally:
         """Draw the number of ones: Bin(n_1, p) + Bin(n_0, 1 - p)."""
         mechanism = self.mechanism
-        zeros, ones = crowd.in_domain(self.metric)
+        zeros, ones = population.in_domain(self.metric)
         said = rng.binomial(ones, mechanism.keep / ONE)
         said += rng.binomial(zeros, (ONE - mechanism.keep) / ONE)
         return Tally(np.array([zeros + ones]), np.array([[said]], dtype=np.int64))

@@ -17,7 +17,6 @@ from rumor_shared.metric import Metric
 from rumor_shared.part import Part
 from rumor_shared.probability import ONE
 from rumor_simulations.cohort_hashes import CohortHashes
-from rumor_simulations.crowd import Counts, Crowd, Floats, Octets
 from rumor_simulations.draws import (
     add_at,
     bit_matrix,
@@ -30,6 +29,7 @@ from rumor_simulations.draws import (
     uniform_counts,
 )
 from rumor_simulations.mechanisms.population_model import PopulationModel
+from rumor_simulations.population import Counts, Floats, Octets, PopulationCounts
 
 
 class CountMeanSketchModel(Part[CountMeanSketch], PopulationModel):
@@ -37,12 +37,12 @@ class CountMeanSketchModel(Part[CountMeanSketch], PopulationModel):
 
     takes = CountMeanSketch
 
-    def tally(self, crowd: Crowd, rng: np.random.Generator) -> Tally:
+    def tally(self, population: PopulationCounts, rng: np.random.Generator) -> Tally:
         """Draw how often each bit, or each row and sign, came in each cohort."""
         mechanism = self.mechanism
-        hashes = CohortHashes(self.metric, crowd.texts, mechanism.columns)
+        hashes = CohortHashes(self.metric, population.texts, mechanism.columns)
         draw = _signs if mechanism.hadamard else _bits
-        return draw(mechanism, hashes, crowd, rng)
+        return draw(mechanism, hashes, population, rng)
 
     def evidence(self, payloads: Octets, cohorts: Counts, texts: tuple[str, ...]) -> Floats:
         """Return 2 ln(p / (1 - p)) where the text's bit is set, once that where the sign fits."""
@@ -64,11 +64,14 @@ class CountMeanSketchModel(Part[CountMeanSketch], PopulationModel):
 
 
 def _bits(
-    mechanism: CountMeanSketch, hashes: CohortHashes, crowd: Crowd, rng: np.random.Generator
+    mechanism: CountMeanSketch,
+    hashes: CohortHashes,
+    population: PopulationCounts,
+    rng: np.random.Generator,
 ) -> Tally:
     cohorts, columns = mechanism.cohorts, mechanism.columns
     cells = np.zeros(cohorts * columns, dtype=np.int64)
-    for value, cohort, devices in scatter(crowd.counts, cohorts, rng):
+    for value, cohort, devices in scatter(population.counts, cohorts, rng):
         add_at(cells, cohort * columns + hashes.cells(value, cohort)[:, 0], devices)
     with_bit = cells.reshape(cohorts, columns)
     members = with_bit.sum(axis=1)
@@ -78,11 +81,14 @@ def _bits(
 
 
 def _signs(
-    mechanism: CountMeanSketch, hashes: CohortHashes, crowd: Crowd, rng: np.random.Generator
+    mechanism: CountMeanSketch,
+    hashes: CohortHashes,
+    population: PopulationCounts,
+    rng: np.random.Generator,
 ) -> Tally:
     cohorts, columns = mechanism.cohorts, mechanism.columns
-    kept = rng.binomial(crowd.counts, float(2 * mechanism.p - 1))
-    cells = uniform_counts(crowd.n - int(kept.sum()), cohorts * 2 * columns, rng)
+    kept = rng.binomial(population.counts, float(2 * mechanism.p - 1))
+    cells = uniform_counts(population.n - int(kept.sum()), cohorts * 2 * columns, rng)
     for value in one_by_one(kept):
         cohort = rng.integers(cohorts, size=len(value))
         row = rng.integers(columns, size=len(value))

@@ -14,11 +14,11 @@ from rumor_shared.mechanisms.hadamard import Hadamard
 from rumor_shared.metric import Metric
 from rumor_shared.part import Part
 from rumor_shared.probability import ONE
-from rumor_simulations.crowd import Counts, Crowd, Floats, Octets
 from rumor_simulations.draws import integers, log_ratio, one_by_one, parity, scored, uniform_counts
 from rumor_simulations.mechanisms.population_model import PopulationModel
 from rumor_simulations.mechanisms.report_kinds import NumberReports
-from rumor_simulations.mechanisms.scaled_metric import over_few_values
+from rumor_simulations.mechanisms.scaled_metric import scaled_to
+from rumor_simulations.population import Counts, Floats, Octets, PopulationCounts
 
 
 class HadamardModel(Part[Hadamard], NumberReports, PopulationModel):
@@ -26,10 +26,10 @@ class HadamardModel(Part[Hadamard], NumberReports, PopulationModel):
 
     takes = Hadamard
 
-    def tally(self, crowd: Crowd, rng: np.random.Generator) -> Tally:
+    def tally(self, population: PopulationCounts, rng: np.random.Generator) -> Tally:
         """Draw how often each column came."""
         mechanism = self.mechanism
-        held = crowd.in_domain(self.metric)
+        held = population.in_domain(self.metric)
         n = int(held.sum())
         kept = rng.binomial(held, float(2 * mechanism.p - 1))
         counts = uniform_counts(n - int(kept.sum()), mechanism.columns, rng)
@@ -50,4 +50,4 @@ class HadamardModel(Part[Hadamard], NumberReports, PopulationModel):
 
     def scaled_metric(self) -> Metric:
         """Return the metric at its epsilon over 4 values."""
-        return over_few_values(self.metric, 4)
+        return scaled_to(self.metric, 4)

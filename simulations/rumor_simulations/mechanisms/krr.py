@@ -12,11 +12,11 @@ from rumor_server.statistics.tally import Tally
 from rumor_shared.mechanisms.krr import Krr
 from rumor_shared.metric import Metric
 from rumor_shared.part import Part
-from rumor_simulations.crowd import Counts, Crowd, Floats, Octets
 from rumor_simulations.draws import integers, log_ratio, scored, uniform_counts
 from rumor_simulations.mechanisms.population_model import PopulationModel
 from rumor_simulations.mechanisms.report_kinds import NumberReports
-from rumor_simulations.mechanisms.scaled_metric import over_few_values
+from rumor_simulations.mechanisms.scaled_metric import scaled_to
+from rumor_simulations.population import Counts, Floats, Octets, PopulationCounts
 
 
 class KrrModel(Part[Krr], NumberReports, PopulationModel):
@@ -24,10 +24,10 @@ class KrrModel(Part[Krr], NumberReports, PopulationModel):
 
     takes = Krr
 
-    def tally(self, crowd: Crowd, rng: np.random.Generator) -> Tally:
+    def tally(self, population: PopulationCounts, rng: np.random.Generator) -> Tally:
         """Draw how often each answer came."""
         mechanism = self.mechanism
-        held = crowd.in_domain(self.metric)
+        held = population.in_domain(self.metric)
         kept = rng.binomial(held, float(mechanism.p - mechanism.q))
         n = int(held.sum())
         counts = kept + uniform_counts(n - int(kept.sum()), len(held), rng)
@@ -41,4 +41,4 @@ class KrrModel(Part[Krr], NumberReports, PopulationModel):
 
     def scaled_metric(self) -> Metric:
         """Return the metric at its epsilon over 4 values."""
-        return over_few_values(self.metric, 4)
+        return scaled_to(self.metric, 4)

@@ -13,9 +13,9 @@ from rumor_shared.mechanisms.local_hashing import LocalHashing
 from rumor_shared.metric import Metric
 from rumor_shared.part import Part
 from rumor_simulations.cohort_hashes import CohortHashes
-from rumor_simulations.crowd import Counts, Crowd, Floats, Octets
 from rumor_simulations.draws import add_at, integers, log_ratio, scatter, scored, uniform_counts
 from rumor_simulations.mechanisms.population_model import PopulationModel
+from rumor_simulations.population import Counts, Floats, Octets, PopulationCounts
 
 
 class LocalHashingModel(Part[LocalHashing], PopulationModel):
@@ -23,13 +23,13 @@ class LocalHashingModel(Part[LocalHashing], PopulationModel):
 
     takes = LocalHashing
 
-    def tally(self, crowd: Crowd, rng: np.random.Generator) -> Tally:
+    def tally(self, population: PopulationCounts, rng: np.random.Generator) -> Tally:
         """Draw how often each cell of each cohort came."""
         mechanism = self.mechanism
         cohorts, g = mechanism.cohorts, mechanism.hash_range
-        kept = rng.binomial(crowd.counts, float(mechanism.p - mechanism.lie))
-        cells = uniform_counts(crowd.n - int(kept.sum()), cohorts * g, rng)
-        hashes = CohortHashes(self.metric, crowd.texts, g)
+        kept = rng.binomial(population.counts, float(mechanism.p - mechanism.lie))
+        cells = uniform_counts(population.n - int(kept.sum()), cohorts * g, rng)
+        hashes = CohortHashes(self.metric, population.texts, g)
         for value, cohort, devices in scatter(kept, cohorts, rng):
             add_at(cells, cohort * g + hashes.cells(value, cohort)[:, 0], devices)
         counts = cells.reshape(cohorts, g)

@@ -14,11 +14,11 @@ from rumor_server.statistics.tally import Tally
 from rumor_shared.mechanisms.pgr import Pgr, canonical_vector
 from rumor_shared.metric import Metric
 from rumor_shared.part import Part
-from rumor_simulations.crowd import Counts, Crowd, Floats, Octets
 from rumor_simulations.draws import integers, log_ratio, one_by_one, scored, uniform_counts
 from rumor_simulations.mechanisms.population_model import PopulationModel
 from rumor_simulations.mechanisms.report_kinds import NumberReports
-from rumor_simulations.mechanisms.scaled_metric import over_few_values
+from rumor_simulations.mechanisms.scaled_metric import scaled_to
+from rumor_simulations.population import Counts, Floats, Octets, PopulationCounts
 
 
 class PgrModel(Part[Pgr], NumberReports, PopulationModel):
@@ -26,10 +26,10 @@ class PgrModel(Part[Pgr], NumberReports, PopulationModel):
 
     takes = Pgr
 
-    def tally(self, crowd: Crowd, rng: np.random.Generator) -> Tally:
+    def tally(self, population: PopulationCounts, rng: np.random.Generator) -> Tally:
         """Draw how often each point came."""
         mechanism = self.mechanism
-        held = crowd.in_domain(self.metric)
+        held = population.in_domain(self.metric)
         n = int(held.sum())
         by_chance = Fraction(mechanism.orthogonal, mechanism.points)
         kept = rng.binomial(held, float((mechanism.p - by_chance) / (1 - by_chance)))
@@ -55,7 +55,7 @@ class PgrModel(Part[Pgr], NumberReports, PopulationModel):
     def scaled_metric(self) -> Metric:
         """Return the metric at its epsilon over four values: a line or plane of its own field."""
         mechanism = self.mechanism
-        return over_few_values(self.metric, 4, field=mechanism.field)
+        return scaled_to(self.metric, 4, field=mechanism.field)
 
 
 def _vectors(mechanism: Pgr, points: range | list[int]) -> Counts:

@@ -9,7 +9,7 @@ import numpy as np
 
 from rumor_server.statistics.tally import Tally
 from rumor_shared.metric import Metric
-from rumor_simulations.crowd import Counts, Crowd, Floats, Octets
+from rumor_simulations.population import Counts, Floats, Octets, PopulationCounts
 
 
 @runtime_checkable
@@ -18,7 +18,7 @@ class PopulationModel(Protocol):
 
     def __init__(self, metric: Metric) -> None: ...
 
-    def tally(self, crowd: Crowd, rng: np.random.Generator) -> Tally:
+    def tally(self, population: PopulationCounts, rng: np.random.Generator) -> Tally:
         """Draw the tally of one report from every device, each on its first day.
 
         Its joint law is that of the devices' own reports.

@@ -17,10 +17,10 @@ from rumor_shared.mechanisms.rappor import MIX, Rappor
 from rumor_shared.metric import Metric
 from rumor_shared.part import Part
 from rumor_simulations.cohort_hashes import CohortHashes
-from rumor_simulations.crowd import Counts, Crowd, Floats, Octets
 from rumor_simulations.draws import add_at, bit_matrix, log_ratio, scatter
 from rumor_simulations.mechanisms.population_model import PopulationModel
 from rumor_simulations.mechanisms.report_kinds import BitReports
+from rumor_simulations.population import Counts, Floats, Octets, PopulationCounts
 
 # Values by pairs of (value, cohort) to Bloom bits, int64 (pairs, hashes).
 Filters = Callable[[Counts, Counts], Counts]
@@ -31,16 +31,18 @@ class RapporModel(Part[Rappor], BitReports, PopulationModel):
 
     takes = Rappor
 
-    def tally(self, crowd: Crowd, rng: np.random.Generator) -> Tally:
+    def tally(self, population: PopulationCounts, rng: np.random.Generator) -> Tally:
         """Draw how often each bit was set in each cohort's first reports."""
         mechanism = self.mechanism
-        members, with_bit = self.filled(crowd, rng)
+        members, with_bit = self.filled(population, rng)
         without = members[:, None] - with_bit
         counts = rng.binomial(with_bit, float(mechanism.q_star))
         counts += rng.binomial(without, float(mechanism.p_star))
         return Tally(members, counts)
 
-    def filled(self, crowd: Crowd, rng: np.random.Generator) -> tuple[Counts, Counts]:
+    def filled(
+        self, population: PopulationCounts, rng: np.random.Generator
+    ) -> tuple[Counts, Counts]:
         """Spread a crowd over cohorts; return members (cohorts,) and those with each Bloom bit.
 
         The second is int64 (cohorts, bits).
@@ -49,8 +51,8 @@ class RapporModel(Part[Rappor], BitReports, PopulationModel):
         cohorts, bits = mechanism.cohorts, mechanism.bits
         members = np.zeros(cohorts, dtype=np.int64)
         with_bit = np.zeros(cohorts * bits, dtype=np.int64)
-        filters = _filters(self.metric, mechanism, crowd.texts)
-        for value, cohort, devices in scatter(crowd.counts, cohorts, rng):
+        filters = _filters(self.metric, mechanism, population.texts)
+        for value, cohort, devices in scatter(population.counts, cohorts, rng):
             add_at(members, cohort, devices)
             found = filters(value, cohort)
             weights = devices[:, None] * _first_of_each(found)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rumor_shared.metric import Metric
-from rumor_simulations.crowd import Counts, Floats, Octets
+from rumor_simulations.population import Counts, Floats, Octets
 
 
 class NumberReports:

@@ -12,7 +12,7 @@ from rumor_shared.mechanisms.table import from_fields
 from rumor_shared.metric import Metric
 
 
-def over_few_values(metric: Metric, count: int, **fields: Any) -> Metric:
+def scaled_to(metric: Metric, count: int, **fields: Any) -> Metric:
     """Return the metric at its own epsilon over its first `count` values, with further fields."""
     mechanism = metric.mechanism
     table = {

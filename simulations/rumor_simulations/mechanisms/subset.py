@@ -21,10 +21,10 @@ from rumor_server.statistics.tally import Tally
 from rumor_shared.mechanisms.subset import Subset
 from rumor_shared.metric import Metric
 from rumor_shared.part import Part
-from rumor_simulations.crowd import Counts, Crowd, Floats, Octets
 from rumor_simulations.draws import bit_matrix, log_ratio, scored
 from rumor_simulations.mechanisms.population_model import PopulationModel
-from rumor_simulations.mechanisms.scaled_metric import over_few_values
+from rumor_simulations.mechanisms.scaled_metric import scaled_to
+from rumor_simulations.population import Counts, Floats, Octets, PopulationCounts
 
 
 class SubsetModel(Part[Subset], PopulationModel):
@@ -32,10 +32,10 @@ class SubsetModel(Part[Subset], PopulationModel):
 
     takes = Subset
 
-    def tally(self, crowd: Crowd, rng: np.random.Generator) -> Tally:
+    def tally(self, population: PopulationCounts, rng: np.random.Generator) -> Tally:
         """Draw in how many sets each value was."""
         mechanism = self.mechanism
-        held = crowd.in_domain(self.metric)
+        held = population.in_domain(self.metric)
         k, w, n = len(held), mechanism.size, int(held.sum())
         by_chance = Fraction(w, k)
         holds = rng.binomial(held, float((mechanism.p - by_chance) / (1 - by_chance)))
@@ -71,7 +71,7 @@ class SubsetModel(Part[Subset], PopulationModel):
 
     def scaled_metric(self) -> Metric:
         """Return the metric at its epsilon over 5 values."""
-        return over_few_values(self.metric, 5)
+        return scaled_to(self.metric, 5)
 
     def forged(self, count: int, rng: np.random.Generator) -> list[bytes]:
         """Return `count` payloads, every set equally likely."""

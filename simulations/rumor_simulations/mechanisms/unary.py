@@ -10,10 +10,10 @@ from rumor_server.statistics.tally import Tally
 from rumor_shared.mechanisms.unary import Unary
 from rumor_shared.metric import Metric
 from rumor_shared.part import Part
-from rumor_simulations.crowd import Counts, Crowd, Floats, Octets
 from rumor_simulations.draws import bit_matrix, log_ratio, scored
 from rumor_simulations.mechanisms.population_model import PopulationModel
 from rumor_simulations.mechanisms.report_kinds import BitReports
+from rumor_simulations.population import Counts, Floats, Octets, PopulationCounts
 
 
 class UnaryModel(Part[Unary], BitReports, PopulationModel):
@@ -21,10 +21,10 @@ class UnaryModel(Part[Unary], BitReports, PopulationModel):
 
     takes = Unary
 
-    def tally(self, crowd: Crowd, rng: np.random.Generator) -> Tally:
+    def tally(self, population: PopulationCounts, rng: np.random.Generator) -> Tally:
         """Draw how often each bit was set: Bin(n_v, p) + Bin(n - n_v, q), independently."""
         mechanism = self.mechanism
-        held = crowd.in_domain(self.metric)
+        held = population.in_domain(self.metric)
         n = int(held.sum())
         counts = rng.binomial(held, float(mechanism.p)) + rng.binomial(n - held, float(mechanism.q))
         return Tally(np.array([n]), counts[None, :])

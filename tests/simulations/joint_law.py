@@ -13,7 +13,7 @@ from rumor_server.statistics.mechanisms import tally_of
 from rumor_server.statistics.tally import Tally
 from rumor_shared.metric import Metric
 from rumor_simulations.audit.client import installed_client
-from rumor_simulations.crowd import Crowd
+from rumor_simulations.population import PopulationCounts
 
 Cells = tuple[int, ...]
 JointLaw = dict[Cells, Fraction]
@@ -46,12 +46,12 @@ def report_law(metric: Metric, text: str) -> JointLaw:
     return law
 
 
-def tally_law(metric: Metric, crowd: Crowd) -> JointLaw:
+def tally_law(metric: Metric, population: PopulationCounts) -> JointLaw:
     """Return the law of the sum over all devices of a crowd."""
     total: JointLaw = {
         (0,) * (metric.mechanism.cohorts * (1 + metric.mechanism.cells)): Fraction(1)
     }
-    for text, count in zip(crowd.texts, crowd.counts.tolist(), strict=True):
+    for text, count in zip(population.texts, population.counts.tolist(), strict=True):
         one = report_law(metric, text)
         for _ in range(count):
             added: JointLaw = {}
