@@ -21,6 +21,7 @@ _CACHES = (
     packages.package,
     shared.mechanism_class,
     device.perturber_class,
+    device._memoised_class,
     collector.estimator_class,
     simulations.population_model_class,
 )

@@ -32,7 +32,7 @@ class Certificate:
 
     `ratio` is the largest ratio of one output's probability under two values, None where an output
     is possible under one and impossible under the other. `outputs` is how many outputs one value
-    has, and `values` how many values were enumerated, of a `scaled`-down metric or of the metric itself.
+    has, and `values` how many values were enumerated, of the metric or of one `scaled` down.
     """
 
     ratio: Fraction | None

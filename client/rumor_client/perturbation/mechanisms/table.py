@@ -101,18 +101,20 @@ def perturber_class(name: str) -> type[Perturber]:
     return found
 
 
-def memoised_perturber(metric: Metric) -> MemoisedPerturber:
-    """Return what answers a memoised metric's values. Raises IncompleteMechanism for another."""
-    part = perturber(metric)
-    if not isinstance(part, MemoisedPerturber):
-        raise IncompleteMechanism(
-            metric.mechanism.name,
-            "perturber",
-            "rumor_client.perturbation.perturber.MemoisedPerturber",
-        )
-    return part
+@cache
+def _memoised_class(name: str) -> type[MemoisedPerturber]:
+    found = perturber_class(name)
+    if not issubclass(found, MemoisedPerturber):
+        wanted = "rumor_client.perturbation.perturber.MemoisedPerturber"
+        raise IncompleteMechanism(name, "perturber", wanted)
+    return found
 
 
 def perturber(metric: Metric) -> Perturber:
     """Return what perturbs a metric's values."""
     return perturber_class(metric.mechanism.name)(metric)
+
+
+def memoised_perturber(metric: Metric) -> MemoisedPerturber:
+    """Return what answers a memoised metric's values. Raises IncompleteMechanism for another."""
+    return _memoised_class(metric.mechanism.name)(metric)
