@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,7 +84,7 @@ def measure_local_hashing(runs: int) -> Iterator[Yardstick]:
 
 def subset_tally(metric: Metric, population: PopulationCounts, rng: np.random.Generator) -> Tally:
     """Draw each device's set by ranking random keys: faster than a model for few devices."""
-    mechanism = cast(Subset, metric.mechanism)
+    mechanism = Subset.of(metric.mechanism)
     k, w = len(mechanism.values), mechanism.size
     values: Counts = np.repeat(np.arange(k), population.counts)
     counts = np.zeros(k, dtype=np.int64)
