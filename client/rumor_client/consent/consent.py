@@ -28,8 +28,11 @@ class Choice(StrEnum):
     """What was decided for a purpose."""
 
     UNSET = "unset"
+    """Nobody was asked. Nothing is recorded."""
     GRANTED = "granted"
+    """The owner said yes, and neither policy nor environment says no."""
     DENIED = "denied"
+    """The owner, a policy or the environment said no."""
 
 
 @dataclass(frozen=True)

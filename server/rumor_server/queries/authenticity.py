@@ -1,4 +1,4 @@
-"""What is told of a revision's reports as a crowd: odd ones, checks, what fakes could do.
+"""The authenticity report of a revision: odd reports, checks, and what fakes could do.
 
 It stands beside the estimates, in the API and on the dashboard, in the same words.
 """
@@ -43,7 +43,7 @@ class Authenticity(BaseModel):
     shift_down: float = Field(description="or lower it by so much")
 
 
-def tell_authenticity(
+def authenticity_report(
     metric: Metric, tally: Tally, shapes: ShapeCounts, repeats: int, fake_share: float
 ) -> Authenticity:
     """Return what is told of a tally with reports.
