@@ -40,13 +40,15 @@ def decode_bits(payload: bytes, bits: int) -> int:
 
 
 def set_bits(payload: bytes, bits: int, values: Sequence[str] | None = None) -> str:
-    """Return which of `bits` bits are set, in words, with the values they stand for if any."""
-    from bitarray import bitarray  # for who looks, not for who records
-
-    vector = bitarray(endian="little")
-    vector.frombytes(payload)
-    found = list(vector.search(bitarray("1")))
-    if not found:
-        return f"no bit of {bits} set"
+    """Return which of `bits` bits are set, with the values they stand for where there are any."""
+    found = [
+        8 * at + bit
+        for at, byte in enumerate(payload)
+        if byte
+        for bit in range(8)
+        if byte >> bit & 1
+    ]
     names = [f"{bit} ({values[bit]})" if values else str(bit) for bit in found]
+    if not names:
+        return f"no bit of {bits} set"
     return f"bit{'s' if len(names) > 1 else ''} {', '.join(names)} of {bits} set"

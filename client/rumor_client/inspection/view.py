@@ -1,4 +1,4 @@
-"""What the owner sees of each report: its bytes, its bits, and what they say, which is not the
+"""The view of single reports for the owner: bytes, bits, and what they say, which is not the
 truth.
 """
 

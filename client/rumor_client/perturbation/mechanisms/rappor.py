@@ -23,7 +23,7 @@ class RapporPerturber(Part[Rappor], MemoisedPerturber):
         with probability f.
 
         Where the metric follows one of Google's clients, the coins are drawn as that client draws
-        them: from that client's own stream (`rumor_client.perturbation.rappor_secret`) they are the
+        them (`rumor_client.perturbation.rappor_secret`): from its own stream they would be the
         same.
         """
         mechanism = self.mechanism
