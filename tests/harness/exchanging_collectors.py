@@ -15,7 +15,7 @@ from benchmarks.postgres_server import Server
 from rumor_server.ingestion.batch import decode_batch
 from rumor_server.ingestion.screening import Charges, ScreenedBatch, screen_batch
 from rumor_server.settings import Settings
-from rumor_server.statistics.estimation import estimate_metric
+from rumor_server.statistics.mechanisms import estimate_metric
 from rumor_server.storage.open_store import open_store, open_transfer
 from rumor_server.storage.postgres.connection import upgrade
 from rumor_server.storage.tally_file import DayTally

@@ -31,7 +31,7 @@ from rumor_server.ingestion.retraction import (
     withdraw,
 )
 from rumor_server.ingestion.screening import Result, ScreenedBatch
-from rumor_server.statistics.tally import tally_of
+from rumor_server.statistics.mechanisms import tally_of
 from rumor_server.storage.tally_rows import TallyRow
 from rumor_shared.metric import Metric
 from rumor_shared.registry import Registry, parse_registry
