@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 
-from rumor_server.queries.question import Status
+from rumor_server.queries.question import LeftOut, Population, Status
 from rumor_server.statistics.estimates import Estimates, Floats
 
 # Eight arrays of float64 and a text each: some 150 MB of estimates at most.
@@ -27,7 +27,8 @@ Answer = Estimates
 class Measured:
     """The answer for some days. Withheld or without data, `answer` has no numbers.
 
-    `revisions` are those that had reports; `missing` is how many reports a release still lacks.
+    `revisions` are those that had reports; `missing` is how many reports a release still lacks;
+    `left_out` are reports of revisions with other values.
     """
 
     status: Status
@@ -35,6 +36,8 @@ class Measured:
     missing: int
     revisions: tuple[int, ...]
     answer: Answer
+    population: Population
+    left_out: tuple[LeftOut, ...] = ()
 
     @property
     def values(self) -> tuple[str, ...]:

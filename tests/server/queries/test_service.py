@@ -106,5 +106,6 @@ def test_writes_numbers_as_numbers(tmp_path: Path) -> None:
     assert any(float(row["frequency"]) < 0 for row in rows)
     store = SqliteStore(database)
     service = QueryService(store)
-    assert rows_csv(service.estimates(service.question("m")).rows) == answer.text
+    found = service.estimates(service.question("m"))
+    assert rows_csv(found.rows, found.scope) == answer.text
     store.close()

@@ -199,13 +199,13 @@ def _estimates(
     }
     part = page.part(span.offset, span.limit)
     if span.format == "csv" or (span.format is None and preferred(accept, JSON, CSV) == CSV):
-        return conditional(request, rows_csv(part.rows).encode(), CSV, headers)
+        return conditional(request, rows_csv(part.rows, part.scope).encode(), CSV, headers)
     return conditional(request, part.model_dump_json().encode(), JSON, headers)
 
 
 def _metric_page(metric: Metric, service: QueryService) -> MetricPage:
     mechanism = metric.mechanism
-    days = service.days(metric.name)
+    days = service.days(service.revisions(metric.name))
     return MetricPage(
         name=metric.name,
         revision=metric.revision,
