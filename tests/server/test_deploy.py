@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rumor_server.http.authentication import open_scopes
-from rumor_server.operations.keyring import Scope
-from rumor_server.settings import PREFIX, load_settings, table
+from rumor_server.settings import PREFIX, Scope, load_settings, open_scopes, table
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 FILES = sorted(path.name for path in DEPLOY.iterdir() if path.is_file())
