@@ -103,6 +103,11 @@ def _show(page: Mapping[str, Any], top: int | None) -> None:
         return
     one = rows[0]
     out.print(f"{one['mechanism']}, epsilon {one['epsilon']:g} a report; in %{_of_whom(page)}")
+    if page.get("follows") is not None:
+        out.print(
+            f"answers of up to {page['follows']} value{'' if page['follows'] == 1 else 's'} a "
+            "device are followed; later changes are not seen"
+        )
     enough = page.get("reports_for_10_points")
     if enough and page["n"] < enough / _TOO_FEW:
         out.print(

@@ -103,6 +103,7 @@ ESTIMATES: dict[str, Any] = {
     "left_out_reports": [],
     "since": "2026-11-01",
     "population": "reports",
+    "follows": None,
     "reports_for_10_points": 500,
     "unexplained": None,
     "unexplained_std_error": None,

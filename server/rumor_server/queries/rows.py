@@ -86,6 +86,10 @@ class EstimatesPage(BaseModel):
     )
     since: date | None = Field(description="first day with a report of the revisions in the rows")
     population: Population = Field(description="what shares are shares of")
+    follows: int | None = Field(
+        description="how many different values of a device are followed: beyond them a change of "
+        "its answer is not seen; null where each report has fresh noise"
+    )
     reports_for_10_points: int = Field(
         description="from about so many reports on, an interval is within 10 points of a share"
     )

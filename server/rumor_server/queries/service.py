@@ -168,6 +168,7 @@ class QueryService:
             left_out_reports=list(measured.left_out),
             since=bounds and bounds[0],
             population=measured.population,
+            follows=newest.mechanism.max_values if newest.mechanism.memoised else None,
             reports_for_10_points=reports_for(question),
             unexplained=unexplained[0],
             unexplained_std_error=unexplained[1],

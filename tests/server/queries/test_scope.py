@@ -233,6 +233,28 @@ def test_promises_no_help_of_days_where_noise_repeats(tmp_path: Path) -> None:
         assert ("only more devices do" in shown) == (name == "kept")
 
 
+@pytest.mark.parametrize("followed", [1, 3])
+def test_says_how_many_answers_are_followed(
+    tmp_path: Path, followed: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A-01: of memoised answers page, JSON and command say which changes they can't show."""
+    kept = text(1, ["light", "dark"], 10.0).replace(
+        'mechanism = "krr"\nepsilon = 1.0',
+        f'mechanism = "basic_rappor"\nf = 0.5\np = 0.25\nq = 0.75\nmax_values = {followed}',
+    )
+    values = f"{followed} value{'s' if followed > 1 else ''} a device are followed"
+    for registered, said in ((kept, True), (text(1, ["light", "dark"]), False)):
+        with collector(tmp_path / f"{said}", registered) as running:
+            for _ in range(300):
+                running.send(batch(report(payload=b"\x01")))
+            found = running.estimates("theme")
+            assert found["follows"] == (followed if said else None)
+            assert (f"Answers of up to {values}" in page(running)) == said
+            query._show(found, None)
+            out = " ".join(capsys.readouterr().out.split())
+            assert (f"answers of up to {values}" in out) == said
+
+
 def test_days_of_one_revision(revised: Collector) -> None:
     """The store tells a revision's days apart; of none there are none."""
     assert revised.store.days("theme") == (days_ago(9), days_ago(2))

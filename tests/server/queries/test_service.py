@@ -19,6 +19,7 @@ mechanism = "basic_rappor"
 f = 0.5
 p = 0.25
 q = 0.75
+max_values = 1
 values = ["a", "b", "c"]
 daily_epsilon = 3.0
 owner = "o"

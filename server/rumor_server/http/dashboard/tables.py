@@ -53,6 +53,7 @@ def metric_json(page: MetricPage) -> str:
         "left_out_reports": [asdict(one) for one in measured.left_out],
         "since": page.bounds and page.bounds[0],
         "population": measured.population,
+        "follows": metric.mechanism.max_values if metric.mechanism.memoised else None,
         "reports_for_10_points": page.reports_for_10_points,
         "unexplained": unexplained,
         "unexplained_std_error": unexplained_error,

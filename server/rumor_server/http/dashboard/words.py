@@ -68,6 +68,17 @@ def left_out_words(left_out: Sequence[LeftOut]) -> str:
     )
 
 
+def follows_words(metric: Metric) -> str:
+    """Return what a metric can't see of devices that change their answers; empty if all is seen."""
+    if not metric.mechanism.memoised:
+        return ""
+    values = plural(metric.mechanism.max_values, "value")
+    return (
+        f"Answers of up to {values} a device are followed. A device that changes its answer more "
+        "often goes on to answer as before, so such a change is not seen here."
+    )
+
+
 def population_words(population: Population) -> str:
     """Return what a page's shares are shares of."""
     if population is Population.DEVICES:

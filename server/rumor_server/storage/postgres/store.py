@@ -172,7 +172,7 @@ class PostgresStore:
                 "WHERE metric = %s ORDER BY revision",
                 (name,),
             ).fetchall()
-        return tuple(parse_registry(body).metric(name) for (body,) in bodies)
+        return tuple(parse_registry(body, stored=True).metric(name) for (body,) in bodies)
 
     def tally(self, metric: Metric, first: date, last: date) -> Tally:
         """Return a tally over days; see `Store.tally`."""
@@ -325,6 +325,6 @@ class PostgresStore:
             ).fetchone()
             if row is None:
                 raise StoreError("a retracted report's metric is not in the database")
-            counts = tally_of(parse_registry(row[1]).metric(name), payloads)
+            counts = tally_of(parse_registry(row[1], stored=True).metric(name), payloads)
             rows.append(TallyRow(row[0], day, cohort, -len(payloads), -counts))
         append_deltas(connection, rows)

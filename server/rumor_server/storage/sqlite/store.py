@@ -127,7 +127,7 @@ class SqliteStore:
                 "WHERE metric = ? ORDER BY revision",
                 (name,),
             ).fetchall()
-        return tuple(parse_registry(body).metric(name) for (body,) in bodies)
+        return tuple(parse_registry(body, stored=True).metric(name) for (body,) in bodies)
 
     def tally(self, metric: Metric, first: date, last: date) -> Tally:
         """Return a tally over days; see `Store.tally`."""
@@ -226,7 +226,7 @@ class SqliteStore:
                 "WHERE metric = ? AND revision = ?",
                 (name, revision),
             ).fetchone()
-            counts = tally_of(parse_registry(body).metric(name), payloads)
+            counts = tally_of(parse_registry(body, stored=True).metric(name), payloads)
             rows.append(TallyRow(series, day, cohort, -len(payloads), -counts))
         add_tallies(connection, rows)
 
