@@ -8,7 +8,6 @@ from scipy.special import ndtri
 
 from rumor_server.planner.accuracy import Accuracy
 from rumor_server.queries.question import Population, Question, most_reports
-from rumor_server.statistics.estimation.support import support
 
 # An interval of 20 points is the widest that still tells a common value from a rare one.
 TELLING = 0.1
@@ -16,13 +15,16 @@ TELLING = 0.1
 _NOTHING = 0.5
 
 
-def reports_for(question: Question, half_width: float = TELLING) -> int:
+def reports_for(question: Question, half_width: float = TELLING) -> int | None:
     """Return from about how many reports on the interval of a share reaches so far to each side.
 
     For a share of a half, in two digits, as if each report came from a device of its own; where a
-    regression decodes it takes more.
+    regression decodes it takes more. None where reports don't support values one by one.
     """
-    accuracy = Accuracy(*support(question.newest.mechanism))
+    pair = question.newest.mechanism.support()
+    if pair is None:
+        return None
+    accuracy = Accuracy(*pair)
     reach = float(-ndtri(question.alpha / 2)) / half_width
     needed = reach * reach * accuracy.variance(0.5)
     digit: int = 10 ** max(math.floor(math.log10(needed)) - 1, 0)
@@ -31,7 +33,8 @@ def reports_for(question: Question, half_width: float = TELLING) -> int:
 
 def too_few(question: Question, n: int) -> bool:
     """Return whether intervals from `n` reports are so wide that they say nothing."""
-    return 0 < n < reports_for(question, _NOTHING)
+    least = reports_for(question, _NOTHING)
+    return least is not None and 0 < n < least
 
 
 def population_of(question: Question, days: int) -> Population:

@@ -15,9 +15,9 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from rumor_server.queries.authenticity import Authenticity
-from rumor_server.queries.cache import Answer, Measured
+from rumor_server.queries.cache import Measured
 from rumor_server.queries.question import LeftOut, Population, Question, Status
-from rumor_server.statistics.estimates import Floats
+from rumor_server.statistics.estimates import Answer, Floats
 from rumor_server.statistics.estimation import norm_sub
 from rumor_server.statistics.estimation.robust import Influence, influence, robust_interval
 from rumor_shared.epsilon import MICRO
@@ -90,7 +90,7 @@ class EstimatesPage(BaseModel):
         description="how many different values of a device are followed: beyond them a change of "
         "its answer is not seen; null where each report has fresh noise"
     )
-    reports_for_10_points: int = Field(
+    reports_for_10_points: int | None = Field(
         description="from about so many reports on, an interval is within 10 points of a share"
     )
     unexplained: float | None = Field(description="share of reports that no row accounts for")

@@ -123,7 +123,7 @@ class MetricPage:
         return too_few(self.question, self.measured.n)
 
     @property
-    def reports_for_10_points(self) -> int:
+    def reports_for_10_points(self) -> int | None:
         """From about how many reports on an interval is within 10 points of a share."""
         return reports_for(self.question)
 

@@ -11,7 +11,7 @@ from tests.harness.collector import TODAY, batch, collector, days_ago, registry,
 from rumor_server.statistics.authenticity.checks import SUSPICIOUS, check_crowd, fake_shift
 from rumor_server.statistics.authenticity.report_weights import ShapeCounts
 from rumor_server.statistics.authenticity.weight_law import weight_law
-from rumor_server.statistics.estimation import estimate_metric
+from rumor_server.statistics.mechanisms import estimate_metric
 from rumor_server.statistics.tally import Tally
 from rumor_shared.metric import Metric
 
@@ -96,8 +96,8 @@ def test_notices_a_lopsided_cohort() -> None:
 def test_forgives_reports_that_are_alike() -> None:
     """Memoised answers of one device repeat; ten reports of each are no reason for suspicion."""
     m = metric(
-        f'[metrics.m]\n{HEAD}mechanism = "basic_rappor"\nf = 0.5\np = 0.25\nq = 0.75\nmax_values = 1\n'
-        f"values = [{VALUES}]\n"
+        f'[metrics.m]\n{HEAD}mechanism = "basic_rappor"\nf = 0.5\np = 0.25\nq = 0.75\n'
+        f"max_values = 1\nvalues = [{VALUES}]\n"
     )
     law = weight_law(m.mechanism)
     assert law is not None
