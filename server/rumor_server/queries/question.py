@@ -86,8 +86,9 @@ class Question:
         digest.update(repr(self.alpha).encode())
         for metric in self.metrics:
             digest.update(f"|{metric.fingerprint}|{metric.min_reports}".encode())
-        for text in self.candidates or ():
-            digest.update(f"|{len(text)}|{text}".encode())
+        if self.candidates:
+            lengths = ",".join(map(str, map(len, self.candidates)))
+            digest.update(f"|{lengths}|{''.join(self.candidates)}".encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
 
 

@@ -113,10 +113,9 @@ class EstimatesPage(BaseModel):
             self.left_out_reports,
         )
 
-    def part(self, offset: int, limit: int | None) -> EstimatesPage:
-        """Return the page with at most `limit` of its rows, from row number `offset` on."""
-        end = None if limit is None else offset + limit
-        return self.model_copy(update={"rows": self.rows[offset:end]})
+    def with_rows(self, rows: list[Row]) -> EstimatesPage:
+        """Return the page with some of its rows."""
+        return self.model_copy(update={"rows": rows})
 
 
 def rows_of(
@@ -210,6 +209,16 @@ def order_of(
 def commonest(measured: Measured, many: int) -> tuple[str, ...]:
     """Return the values with the highest estimates, the highest first."""
     return tuple(measured.values[i] for i in order_of(measured)[:many])
+
+
+def write(
+    page: EstimatesPage, question: Question, measured: Measured, chosen: Sequence[int], in_csv: bool
+) -> bytes:
+    """Return a page with the rows at the indices `chosen`, as JSON or as CSV."""
+    rows = rows_of(question, measured, chosen, fake_share=page.fake_share)
+    if in_csv:
+        return rows_csv(rows, page.scope).encode()
+    return page.with_rows(rows).model_dump_json().encode()
 
 
 @dataclass(frozen=True)

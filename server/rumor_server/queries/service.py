@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache
+from typing import ParamSpec, TypeVar
 
 from rumor_server.errors import BadRequest
 from rumor_server.queries.authenticity import (
@@ -33,7 +34,8 @@ from rumor_server.queries.question import (
     question_of,
     shared_days,
 )
-from rumor_server.queries.rows import EstimatesPage, rows_of
+from rumor_server.queries.rows import EstimatesPage, rows_of, write
+from rumor_server.queries.workers import Workers
 from rumor_server.statistics.authenticity.report_weights import ShapeCounts
 from rumor_server.statistics.estimation import Estimates, combine
 from rumor_server.statistics.mechanisms import estimate_metric
@@ -44,6 +46,12 @@ from rumor_shared.metric import Metric
 # A metric's past revisions are few, and reading them parses a whole registry.
 _KEPT_METRICS = 1024
 
+# So many take some 20 ms to estimate or to write down: less than a job's way to a worker and back.
+FEW_ROWS = 5_000
+_DECODED = 50
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 Weights = Callable[[Metric, date, date], ShapeCounts]
 
 
@@ -78,6 +86,7 @@ class QueryService:
         self._store = store
         self._weights = weights
         self._answers = Answers()
+        self._workers = Workers()
         self.revisions = lru_cache(_KEPT_METRICS)(store.revisions)
         """Return every revision of a metric ever declared, the newest last."""
 
@@ -109,7 +118,7 @@ class QueryService:
         """
         counted = self._count(question, first, last)
         measured = self._answers.get(
-            _key(question, counted), lambda: _answer(question, counted), long=question.is_open
+            _key(question, counted), lambda: self._answered(question, counted)
         )
         left_out = self.left_out(question, first, last)
         if not left_out:
@@ -148,12 +157,37 @@ class QueryService:
         `fake_share` is the share of fakes whose effect is told and which the robust bounds allow
         for, among the reports of each revision. Raises BadRequest as `measure`.
         """
+        page, measured = self._page(question, first, last, fake_share)
+        return page.with_rows(rows_of(question, measured, fake_share=fake_share))
+
+    def written(
+        self,
+        question: Question,
+        first: date | None,
+        last: date | None,
+        *,
+        fake_share: float,
+        part: slice,
+        as_csv: bool,
+    ) -> tuple[bytes, int]:
+        """Return a part of the rows of `estimates` as JSON or CSV, and how many rows there are.
+
+        Written where it costs no report its time.
+        """
+        page, measured = self._page(question, first, last, fake_share)
+        chosen = range(page.row_count)[part]
+        body = self.offloaded(len(chosen), write, page, question, measured, chosen, as_csv)
+        return body, page.row_count
+
+    def _page(
+        self, question: Question, first: date | None, last: date | None, fake_share: float
+    ) -> tuple[EstimatesPage, Measured]:
         bounds = self.days(question.metrics)
         first, last = days_told(bounds, first, last)
         span = first or date.min, last or date.max
         measured = self.measure(question, *span)
         newest, unexplained = question.newest, measured.unexplained or (None, None)
-        return EstimatesPage(
+        page = EstimatesPage(
             metric=newest.name,
             question=newest.question,
             status=measured.status,
@@ -175,8 +209,27 @@ class QueryService:
             unexplained_std_error=unexplained[1],
             authenticity=list(self.authenticity(question, *span, fake_share)),
             row_count=len(measured.values),
-            rows=rows_of(question, measured, fake_share=fake_share),
+            rows=[],
         )
+        return page, measured
+
+    def offloaded(
+        self, rows: int, function: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs
+    ) -> _R:
+        """Return what a module's function returns: called in a worker where it is of many rows."""
+        if rows <= FEW_ROWS:
+            return function(*args, **kwargs)
+        return self._workers.run(function, *args, **kwargs)
+
+    def close(self) -> None:
+        """End the workers."""
+        self._workers.close()
+
+    def _answered(self, question: Question, counted: _Counted) -> Measured:
+        rows = len(question.values)
+        # A decode of a candidate takes as long as some hundred rows that are read off a tally.
+        cost = rows * _DECODED if question.is_open else rows
+        return self.offloaded(cost, _answer, question, counted)
 
     def _count(self, question: Question, first: date, last: date) -> _Counted:
         days = shared_days(self.days(question.metrics), first, last)

@@ -112,6 +112,11 @@ class MetricPage:
         return date.fromordinal(first), date.fromordinal(last)
 
     @property
+    def row_count(self) -> int:
+        """How many rows there are at most, whatever the view looks for."""
+        return len(self.measured.values)
+
+    @property
     def scope(self) -> Scope:
         """What the rows speak of."""
         one = self.measured
