@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from rumor_server.cli.typer_main import EXIT_WRONG, Database, SettingsFile, fail, run
+from rumor_server.cli.database import Database, SettingsFile, say_database
+from rumor_server.cli.typer_main import EXIT_WRONG, fail, run
 from rumor_server.clock import system_day
 from rumor_server.operations.doctor import Level, look_over
 from rumor_server.operations.room_checks import check_rooms
@@ -36,6 +37,7 @@ def doctor(
         settings = load_settings({"registry": registry, "database": database}, file=settings_file)
         if not settings.database_url:
             check_place(settings.database)
+        say_database("doctor", settings)
     except (RumorError, OSError) as error:
         raise fail("doctor", error) from None
     found = [*look_over(settings, system_day()), *check_rooms()]

@@ -22,7 +22,7 @@ from rumor_server.statistics.tally import Tally
 from rumor_server.storage.tally_rows import TallyRow, add_chunk
 from rumor_server.storage.tally_transfer.tally_file import SOURCE_BYTES, DayTally
 from rumor_shared.mechanism import Mechanism
-from rumor_shared.registry import parse_registry
+from rumor_shared.registry import Registry, parse_registry
 
 _SOURCE_LABEL = b"rumor/collector/1"
 
@@ -149,6 +149,18 @@ def merge_tallies(exchange: Exchange, tallies: Sequence[DayTally]) -> None:
             raise _counted_already(entry)
     for entry, one in zip(tallies, found, strict=True):
         exchange.add(_rows(one.series, entry))
+
+
+def check_declared(registry: Registry | None, tallies: Iterable[DayTally]) -> None:
+    """Raise MergeRefused for a tally that a new database, with this registry, would refuse."""
+    declared = {
+        (metric.name, metric.revision): Declared(
+            0, metric.name, metric.revision, metric.fingerprint, registry.sha256
+        )
+        for metric in (registry.metrics.values() if registry else ())
+    }
+    for entry in tallies:
+        _found(declared, entry)
 
 
 def source(key: bytes) -> bytes:
