@@ -153,12 +153,10 @@ def merge_tallies(exchange: Exchange, tallies: Sequence[DayTally]) -> None:
 
 def check_declared(registry: Registry | None, tallies: Iterable[DayTally]) -> None:
     """Raise MergeRefused for a tally that a new database, with this registry, would refuse."""
-    declared = {
-        (metric.name, metric.revision): Declared(
-            0, metric.name, metric.revision, metric.fingerprint, registry.sha256
-        )
-        for metric in (registry.metrics.values() if registry else ())
-    }
+    declared: dict[tuple[str, int], Declared] = {}
+    for metric in registry.metrics.values() if registry else ():
+        meant = (metric.name, metric.revision, metric.fingerprint)
+        declared[metric.name, metric.revision] = Declared(0, *meant, "")
     for entry in tallies:
         _found(declared, entry)
 
