@@ -10,6 +10,8 @@ import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from enum import StrEnum
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
 from urllib.parse import urlsplit
@@ -26,6 +28,24 @@ DATABASE = Path("rumor.sqlite3")
 _POSTGRES = ("postgresql://", "postgres://")
 RECEIPTS = Path("rumor.receipts")
 CANDIDATES = Path("rumor.candidates")
+
+
+Network = IPv4Network | IPv6Network
+
+
+class Scope(StrEnum):
+    """What a key is good for. An admin may also read; nobody but `ingest` sends reports."""
+
+    INGEST = "ingest"
+    """To send and to retract reports."""
+    ANALYST = "analyst"
+    """To read metrics, estimates and the dashboard."""
+    ADMIN = "admin"
+    """To read all that an analyst may, and `/metrics`."""
+
+    def allows(self, wanted: Scope) -> bool:
+        """Return whether a key of this scope may do what `wanted` names."""
+        return self is wanted or (self is Scope.ADMIN and wanted is Scope.ANALYST)
 
 
 class About(NamedTuple):
@@ -128,6 +148,52 @@ class Settings:
     def candidates_folder(self) -> Path:
         """Where uploaded lists of candidates are kept."""
         return self.database.absolute().parent / self.candidates
+
+
+def open_scopes(settings: Settings) -> frozenset[Scope]:
+    """Return what is open without a key. Raises SettingsError where nobody decided and must.
+
+    On a loopback address what isn't decided is open. On any other, someone has to choose.
+    """
+    is_local = _is_loopback(settings.host)
+    chosen = set()
+    for name, scope in (
+        ("ingest_access", Scope.INGEST),
+        ("read_access", Scope.ANALYST),
+        ("metrics_access", Scope.ADMIN),
+    ):
+        choice = getattr(settings, name)
+        if not choice and not is_local:
+            raise SettingsError(
+                name,
+                "is not decided, and the collector would listen to other machines",
+                'set it to "key" (see `rumor keys create`), or to "open" to let everyone in',
+            )
+        if choice in ("", "open"):
+            chosen.add(scope)
+    return frozenset(chosen)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def parse_proxies(text: str) -> tuple[Network, ...]:
+    """Return the networks of a list with commas. Raises SettingsError."""
+    try:
+        return tuple(ip_network(part.strip()) for part in text.split(",") if part.strip())
+    except ValueError:
+        raise SettingsError(
+            "trusted_proxies", "is not a list of addresses and networks", "write 10.0.0.0/8"
+        ) from None
+
+
+def parse_origins(text: str) -> tuple[str, ...]:
+    """Return the origins of a list with commas."""
+    return tuple(one.strip() for one in text.split(",") if one.strip())
 
 
 def table() -> dict[str, tuple[type, About]]:

@@ -13,9 +13,7 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from rumor_server.http.authentication import open_scopes
-from rumor_server.operations.keyring import Scope
-from rumor_server.settings import PREFIX, load_settings, table
+from rumor_server.settings import PREFIX, Scope, load_settings, open_scopes, table
 from rumor_shared.registry import parse_registry
 
 DEPLOY = Path(__file__).parents[2] / "deploy"

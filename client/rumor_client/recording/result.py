@@ -1,4 +1,4 @@
-"""What `record` answers: a value to inspect, never an exception, and never a word of the value."""
+"""The result of `record`: a value to inspect, never an exception, and never a word of the value."""
 
 from __future__ import annotations
 

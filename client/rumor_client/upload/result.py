@@ -1,4 +1,4 @@
-"""How an upload ended, and what it did: what `flush` returns."""
+"""The result of an upload: how it ended and what it did, as `flush` returns it."""
 
 from __future__ import annotations
 

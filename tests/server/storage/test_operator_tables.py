@@ -11,25 +11,18 @@ import pytest
 from tests.harness.collector import TODAY, batch, compact, registry, report
 
 from rumor_server.errors import TooManyRequests, UnknownSchema
-from rumor_server.http.quota import KeyLimits
+from rumor_server.http.quota import KeyQuotas
 from rumor_server.ingestion.batch import decode_batch
 from rumor_server.ingestion.screening import Charges, screen_batch
 from rumor_server.operations.database_figures import read_figures
-from rumor_server.operations.keyring import (
-    Key,
-    Scope,
-    create_key,
-    find_key,
-    list_keys,
-    note_use,
-    revoke_key,
-)
-from rumor_server.settings import Settings
+from rumor_server.operations.keyring import create_key, find_key, revoke_key
+from rumor_server.settings import Scope, Settings
 from rumor_server.statistics.authenticity.report_weights import (
     ReportShapes,
     ShapeCounts,
     read_shapes,
 )
+from rumor_server.storage.keys import KEPT_WINDOWS, Key, lease, list_keys, note_use
 from rumor_server.storage.open_store import open_store
 from rumor_server.storage.operator_tables import Control
 from rumor_server.storage.registry_in_force import adopt, in_force
@@ -131,7 +124,7 @@ def limited(control: Control, day_reports: int, minute_requests: int = 0) -> Key
     return list_keys(control)[0]
 
 
-async def take(limits: KeyLimits, key: Key, times: int, amount: int = 1) -> int:
+async def take(limits: KeyQuotas, key: Key, times: int, amount: int = 1) -> int:
     """Take an amount of a day's reports so many times; return how often it was granted."""
     granted = 0
     for _ in range(times):
@@ -150,7 +143,7 @@ def test_grants_a_limit_exactly(control: Control, settings: Settings, limit: int
 
     def process(_: int) -> int:
         with closing(Control(settings)) as own:
-            limits = KeyLimits(own, lambda: TODAY)
+            limits = KeyQuotas(own, lambda: TODAY)
             # Their shares end at different times; whoever comes last finds what was given back.
             granted = asyncio.run(take(limits, key, limit))
             limits.close()
@@ -164,10 +157,10 @@ def test_grants_a_limit_exactly(control: Control, settings: Settings, limit: int
 
 
 def test_renews_a_limit_with_its_window(control: Control) -> None:
-    """A new day and a new minute grant the limit again; past ones leave no row behind."""
+    """A new day and a new minute grant the limit again; long past ones leave no row behind."""
     key = limited(control, day_reports=3, minute_requests=2)
     day, now = TODAY, 0.0
-    limits = KeyLimits(control, lambda: day, lambda: now)
+    limits = KeyQuotas(control, lambda: day, lambda: now)
     waits: set[int] = set()
 
     async def requests(times: int) -> int:
@@ -192,16 +185,35 @@ def test_renews_a_limit_with_its_window(control: Control) -> None:
 
     asyncio.run(play())
     assert waits == {60, 1}
+    for later in range(KEPT_WINDOWS):
+        lease(control, key.id, "reports", day.toordinal() + later, 3, 1)
+        lease(control, key.id, "requests", 1 + later, 2, 1)
     limits.forget_past()
     with control.transaction() as statements:
-        rows = statements.rows("SELECT kind, minute_or_day FROM control_leases ORDER BY kind")
-    assert rows == [("reports", day.toordinal()), ("requests", 1)]
+        rows = statements.rows("SELECT kind, min(minute_or_day) FROM control_leases GROUP BY kind")
+    assert sorted(rows) == [("reports", day.toordinal()), ("requests", 1)]
+
+
+@pytest.mark.parametrize("steps", [(1,), (40,), (-1,), (-40, 40), (1, 0, 2, 0, 3650)])
+def test_a_clock_that_steps_grants_a_day_once(control: Control, steps: tuple[int, ...]) -> None:
+    """C-15: forth and back, as often as it likes, a day's limit is handed out once."""
+    key = limited(control, day_reports=3)
+    day = TODAY
+    limits = KeyQuotas(control, lambda: day)
+    assert asyncio.run(take(limits, key, 9)) == 3
+    for step in steps:
+        day = TODAY + timedelta(days=step)
+        asyncio.run(take(limits, key, 1))
+        limits.forget_past()
+        day = TODAY
+        limits.forget_past()
+        assert asyncio.run(take(limits, key, 9)) == 0
 
 
 def test_takes_a_batch_whole_or_not(control: Control) -> None:
     """A batch that passes what is left takes nothing, and a smaller one is still granted."""
     key = limited(control, day_reports=10)
-    limits = KeyLimits(control, lambda: TODAY)
+    limits = KeyQuotas(control, lambda: TODAY)
 
     async def play() -> list[int]:
         return [await take(limits, key, 1, amount) for amount in (7, 4, 3, 1)]
