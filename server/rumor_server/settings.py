@@ -264,7 +264,7 @@ def load_settings(
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(file.read_text("utf-8"))
+        return tomllib.loads(file.read_text("utf-8-sig"))
     except UnicodeDecodeError:
         raise SettingsError(file.name, "is not UTF-8", "save it so") from None
     except tomllib.TOMLDecodeError as error:

@@ -11,7 +11,7 @@ import typer
 from rumor_server.cli.database import Database, SettingsFile, say_database
 from rumor_server.cli.typer_main import EXIT_WRONG, fail, run
 from rumor_server.clock import system_day
-from rumor_server.operations.doctor import Level, look_over
+from rumor_server.operations.doctor import Level, run_checks
 from rumor_server.operations.room_checks import check_rooms
 from rumor_server.settings import load_settings
 from rumor_server.storage.sqlite.file import check_place
@@ -40,7 +40,7 @@ def doctor(
         say_database("doctor", settings)
     except (RumorError, OSError) as error:
         raise fail("doctor", error) from None
-    found = [*look_over(settings, system_day()), *check_rooms()]
+    found = [*run_checks(settings, system_day()), *check_rooms()]
     if as_json:
         rows = [{"level": f.level.value, "about": f.about, "detail": f.detail} for f in found]
         print(json.dumps(rows, indent=2))
