@@ -13,14 +13,9 @@ import typer
 from rumor_server.cli.database import Database, SettingsFile, settings_of
 from rumor_server.cli.typer_main import AsJson, fail, print_json, run
 from rumor_server.settings import Settings
-from rumor_server.storage.open_store import open_store
-from rumor_server.storage.tally_transfer.open_transfer import open_exchange
-from rumor_server.storage.tally_transfer.tally_file import DayTally, read_tallies, write_tallies
-from rumor_server.storage.tally_transfer.transfer import (
-    check_declared,
-    export_tallies,
-    merge_tallies,
-)
+from rumor_server.storage.open_store import open_store, open_transfer
+from rumor_server.storage.tally_file import DayTally, read_tallies, write_tallies
+from rumor_server.storage.tally_transfer import check_declared, export_tallies, merge_tallies
 from rumor_shared.days import parse_day
 from rumor_shared.errors import RumorError
 from rumor_shared.registry import Registry, load_registry
@@ -56,8 +51,8 @@ def export(
         if file.is_file() and not overwrite:
             raise fail("tallies", f"{file}: is there already; give --overwrite or another name")
         settings = _patient(settings_of("tallies", database, settings_file))
-        with open_exchange(settings, reads_only=True) as exchange:
-            tallies, last = export_tallies(exchange, metric or (), *days)
+        with open_transfer(settings, reads_only=True) as transfer:
+            tallies, last = export_tallies(transfer, metric or (), *days)
         if not tallies:
             wanted = (
                 "no report of a closed day is here: no day is closed yet"
@@ -92,11 +87,11 @@ def merge(
         _check_new(settings, declared, files)
         if declared is not None:
             with closing(open_store(settings)) as store:
-                store.adopt(declared)
+                store.declare(declared)
         for file in files:
             tallies = read_tallies(file)
-            with open_exchange(settings, reads_only=False) as exchange:
-                merge_tallies(exchange, tallies)
+            with open_transfer(settings, reads_only=False) as transfer:
+                merge_tallies(transfer, tallies)
             added.append({"file": file, **_counted(tallies)})
             if not as_json:
                 print(f"{file}: added {_total(tallies)}")

@@ -31,7 +31,7 @@ from rumor_server.queries.question import (
     shared_days,
 )
 from rumor_server.queries.rows import EstimatesPage, rows_of
-from rumor_server.statistics.authenticity.report_weights import ShapeCounts
+from rumor_server.statistics.authenticity.report_weights import WeightCounts
 from rumor_server.statistics.estimation import Estimates, combine
 from rumor_server.statistics.mechanisms import estimate_metric
 from rumor_server.statistics.tally import Tally
@@ -41,12 +41,12 @@ from rumor_shared.metric import Metric
 # A metric's past revisions are few, and reading them parses a whole registry.
 _KEPT_METRICS = 1024
 
-Weights = Callable[[Metric, date, date], ShapeCounts]
+Weights = Callable[[Metric, date, date], WeightCounts]
 
 
-def no_weights(metric: Metric, first: date, last: date) -> ShapeCounts:
+def no_weights(metric: Metric, first: date, last: date) -> WeightCounts:
     """Return that no report's weight was looked at."""
-    return ShapeCounts()
+    return WeightCounts()
 
 
 @dataclass(frozen=True)
