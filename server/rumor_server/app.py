@@ -28,6 +28,7 @@ from rumor_server.http.ip_rate_limit import IpRateLimit
 from rumor_server.http.openapi import add_ingest
 from rumor_server.http.problem import problem_of
 from rumor_server.http.prometheus import PrometheusPage
+from rumor_server.http.query_limits import QueryLimits
 from rumor_server.http.quota import KeyQuotas, MeteredWriter
 from rumor_server.http.routes.estimates import analyst_routes
 from rumor_server.http.routes.operator import operator_routes
@@ -127,6 +128,8 @@ def create_app(
         last=(weights.write, write_used, quotas.close),
     )
 
+    service = QueryService(store, partial(read_weights, control))
+
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         current_default_thread_limiter().total_tokens = _ESTIMATING_THREADS
@@ -134,7 +137,12 @@ def create_app(
         tasks = [
             asyncio.create_task(
                 close_old_days(
-                    writer, receipts, today, registry.max_age_days, settings.close_seconds
+                    writer,
+                    receipts,
+                    today,
+                    registry.max_age_days,
+                    settings.close_seconds,
+                    tuple(registry.metrics),
                 )
             ),
             asyncio.create_task(compact_deltas(writer)),
@@ -147,6 +155,7 @@ def create_app(
                 task.cancel()
                 with suppress(asyncio.CancelledError):
                     await task
+            service.close()
             await asyncio.to_thread(periodic.finish)
             if await asyncio.to_thread(writer.close, settings.drain_seconds):
                 store.close()
@@ -188,8 +197,8 @@ def create_app(
     page = PrometheusPage(
         control, counters, registry.sha256, registry.max_age_days, today, lambda: writer.alive
     )
-    service = QueryService(store, partial(read_weights, control))
-    app.include_router(analyst_routes(service, registry, settings.body_seconds))
+    limits = QueryLimits()
+    app.include_router(analyst_routes(service, registry, settings.body_seconds, limits))
     app.include_router(
         operator_routes(store, registry, writer, today, page, periodic.check_in_force)
     )
@@ -200,6 +209,7 @@ def create_app(
             today=today,
             candidates=settings.candidates_folder,
             body_seconds=settings.body_seconds,
+            limits=limits,
         )
     )
 

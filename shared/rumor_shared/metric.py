@@ -119,21 +119,23 @@ class Metric:
         return self.other
 
 
-def parse_metric(name: str, table: Mapping[str, Any]) -> Metric:
+def parse_metric(name: str, table: Mapping[str, Any], *, stored: bool = False) -> Metric:
     """Build a metric from its table. Raises RegistryError with the path of each field that is
     wrong.
+
+    One that was `stored` before may lack `max_values`, which was 1 then.
     """
     path = f"metrics.{name}"
     try:
-        return _read(name, Fields(table, path))
+        return _read(name, Fields(table, path), stored)
     except RegistryError as error:
         from rumor_shared.faults import faults  # for a mistake only
 
-        found = faults(lambda fields: _read(name, fields), table, path)
+        found = faults(lambda fields: _read(name, fields, stored), table, path)
         raise RegistryError(found or error.problems) from None
 
 
-def _read(name: str, fields: Fields) -> Metric:
+def _read(name: str, fields: Fields, stored: bool) -> Metric:
     if not is_slug(name):
         fields.problem("", "is not a name", "use a-z, 0-9, _ . - and start with a letter")
     mechanism_name = fields.slug("mechanism")
@@ -160,6 +162,14 @@ def _read(name: str, fields: Fields) -> Metric:
         fix = nearest(mechanism_name, known) + f"choose one of {', '.join(known)}"
         fields.problem("mechanism", "is not a known mechanism", fix)
     _check_size(mechanism, fields)
+    if mechanism.memoised and not stored and not fields.has("max_values"):
+        # No default is right: with 1 a device that changed its answer is never seen to have.
+        fields.problem(
+            "max_values",
+            "is missing: of how many different values a device gives permanent answers to is each "
+            "followed? A change beyond them is not seen",
+            "declare it (1 if answers never change), or use a mechanism with fresh noise",
+        )
     other = fields.text("other") if fields.has("other") else None
     if other is not None and other not in (mechanism.values or ()):
         fix = nearest(other, mechanism.values or ()) + "add it to `values`"
@@ -224,7 +234,9 @@ def _check_size(mechanism: Mechanism, fields: Fields) -> None:
             )
 
 
-def parse_metrics(tables: Mapping[str, Any], root: Fields) -> dict[str, Metric]:
+def parse_metrics(
+    tables: Mapping[str, Any], root: Fields, *, stored: bool = False
+) -> dict[str, Metric]:
     """Build every metric. Raises RegistryError with every problem of every metric."""
     metrics: dict[str, Metric] = {}
     problems: list[Problem] = []
@@ -232,7 +244,7 @@ def parse_metrics(tables: Mapping[str, Any], root: Fields) -> dict[str, Metric]:
         try:
             if not isinstance(table, Mapping):
                 root.problem(f"metrics.{name}", "is not a table", f"write [metrics.{name}]")
-            metrics[name] = parse_metric(name, table)
+            metrics[name] = parse_metric(name, table, stored=stored)
         except RegistryError as error:
             problems.extend(error.problems)
     if problems:

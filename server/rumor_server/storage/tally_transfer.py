@@ -181,7 +181,7 @@ def _mechanisms(transfer: Transfer, wanted: Iterable[Declared]) -> dict[int, Mec
     """Return the mechanism of each series; each registry is read once."""
     wanted = list(wanted)
     registries = {
-        sha256: parse_registry(transfer.registry(sha256))
+        sha256: parse_registry(transfer.registry(sha256), stored=True)
         for sha256 in {one.registry for one in wanted}
     }
     return {one.series: registries[one.registry].metric(one.metric).mechanism for one in wanted}
