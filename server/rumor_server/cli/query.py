@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rumor_server.cli.typer_main import console, fail, run
-from rumor_server.reader.collector_api import QueryFailed, ask
+from rumor_server.reader.collector_api import QueryFailed, ask, ask_ranks
 from rumor_shared.errors import RumorError
 
 # Errors fall with the root of the reports: with so few of them an interval holds every share.
@@ -48,6 +48,9 @@ def query(
     top: Annotated[
         int | None, typer.Option(min=1, help="Show so many of the commonest values.")
     ] = None,
+    ranks: Annotated[
+        bool, typer.Option("--ranks", help="Print which values are confirmed above which.")
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the collector's JSON answer, whole.")
     ] = False,
@@ -59,11 +62,14 @@ def query(
     asked = {"from": first, "to": last, "revision": revision, "alpha": alpha}
     try:
         texts = None if candidates is None else read_candidates(candidates)
-        page = ask(url, metric, {k: v for k, v in asked.items() if v is not None}, texts, key)
+        put = ask_ranks if ranks else ask
+        page = put(url, metric, {k: v for k, v in asked.items() if v is not None}, texts, key)
     except (RumorError, OSError) as error:
         raise fail("query", error) from None
     if as_json:
         print(json.dumps(page, ensure_ascii=True))
+    elif ranks:
+        _show_ranks(page, top)
     else:
         _show(page, top)
 
@@ -77,7 +83,38 @@ def read_candidates(file: Path) -> list[str]:
     return list(dict.fromkeys(line for line in lines if line))
 
 
-def _show(page: Mapping[str, Any], top: int | None) -> None:
+def _show_ranks(page: Mapping[str, Any], top: int | None) -> None:
+    if not _begin(page):
+        return
+    out = console()
+    out.print(f"in %{_of_whom(page)}")
+    table = Table(box=SIMPLE)
+    table.add_column("rank", justify="right", no_wrap=True)
+    table.add_column("value", overflow="fold")
+    table.add_column("share", justify="right", no_wrap=True)
+    table.add_column("simultaneous interval", justify="right", no_wrap=True)
+    for row in page["rows"][:top]:
+        bounds = (row["simultaneous_low"], row["simultaneous_high"])
+        table.add_row(
+            _rank(row),
+            Text(row["value"]),
+            _percent(row["frequency"]),
+            " to ".join(_percent(min(max(bound, 0), 1)) for bound in bounds),
+        )
+    out.print(table)
+    out.print(
+        f"all ranks and intervals hold at once at {100 * (1 - page['alpha']):g}%; values that "
+        "share ranks are not told apart"
+    )
+
+
+def _rank(row: Mapping[str, Any]) -> str:
+    best, worst = row["best_rank"], row["worst_rank"]
+    return f"{best}" if best == worst else f"{best} to {worst}"
+
+
+def _begin(page: Mapping[str, Any]) -> bool:
+    """Print what an answer is about; return whether it has rows with numbers."""
     out = console()
     out.print(Text(f"{page['metric']}: {page['question']}", "bold"))
     if page["status"] == "withheld":
@@ -85,22 +122,29 @@ def _show(page: Mapping[str, Any], top: int | None) -> None:
             f"withheld: {page['missing']} reports are missing to the {page['min_reports']} "
             "that this metric asks for"
         )
-        return
+        return False
     if page["status"] == "no_data":
         out.print("no report was counted on these days")
-        return
-    rows = page["rows"]
+        return False
     if page["status"] == "other_revision":
         since = page.get("since")
         began = f"; its first came on {since}" if since else ""
         out.print(f"no report of this metric's present revision on these days{began}")
         _show_left_out(page)
-        return
+        return False
     out.print(f"{_reports(page['n'])} from {page['first_day']} to {page['last_day']}")
     _show_left_out(page)
-    if not rows:
+    if not page["rows"]:
         out.print("any text may be recorded here: say what to look for with --candidates")
+        return False
+    return True
+
+
+def _show(page: Mapping[str, Any], top: int | None) -> None:
+    if not _begin(page):
         return
+    out = console()
+    rows = page["rows"]
     one = rows[0]
     out.print(f"{one['mechanism']}, epsilon {one['epsilon']:g} a report; in %{_of_whom(page)}")
     if page.get("follows") is not None:

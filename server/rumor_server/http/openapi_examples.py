@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rumor_server.queries.ranks import RanksPage, ranks_csv
 from rumor_server.queries.rows import EstimatesPage, rows_csv
 from rumor_shared.wire import JSON, REGISTRY_PATH, REPORTS_PATH, RETRACTIONS_PATH
 
@@ -123,6 +124,40 @@ ESTIMATES: dict[str, Any] = {
     "row_count": 2,
     "rows": ROWS,
 }
+RANKS: dict[str, Any] = {
+    **{
+        name: ESTIMATES[name]
+        for name in (
+            "metric",
+            "question",
+            "status",
+            "n",
+            "min_reports",
+            "missing",
+            "first_day",
+            "last_day",
+            "alpha",
+            "revisions",
+            "left_out",
+            "left_out_reports",
+            "population",
+            "row_count",
+        )
+    },
+    "method": "pairs",
+    "rows": [
+        {
+            "value": row["value"],
+            "best_rank": rank,
+            "worst_rank": rank,
+            "frequency": row["frequency"],
+            "simultaneous_low": row["simultaneous_low"],
+            "simultaneous_high": row["simultaneous_high"],
+            "n": row["n"],
+        }
+        for rank, row in enumerate(ROWS, start=1)
+    ],
+}
 BATCH: dict[str, Any] = {
     "sdk": "rumor-python/0.1.0",
     "day": "2026-11-30",
@@ -187,6 +222,10 @@ def answers() -> dict[tuple[str, str], dict[str, Any]]:
         ("get", "/v1/metrics"): {JSON: METRICS},
         ("get", _ESTIMATES_PATH): estimates,
         ("post", _ESTIMATES_PATH): estimates,
+        ("get", "/v1/metrics/{metric}/ranks"): {
+            JSON: RANKS,
+            "text/csv": ranks_csv(RanksPage.model_validate(RANKS)),
+        },
         ("get", REGISTRY_PATH): {"application/toml": REGISTRY},
         ("get", "/healthz"): {JSON: {"status": "ok"}},
         ("get", "/readyz"): {JSON: {"status": "ready"}},

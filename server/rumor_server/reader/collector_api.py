@@ -31,14 +31,30 @@ def ask(
     key: str | None = None,
 ) -> dict[str, Any]:
     """Return a metric's estimates, the collector's answer parsed. Raises QueryFailed."""
-    path = f"/v1/metrics/{quote(metric, safe='')}/estimates?{urlencode(asked)}"
+    path = _path(metric, "estimates", asked)
     body = None if candidates is None else json.dumps({"candidates": list(candidates)}).encode()
     return _ask(url, path, "rows", body, key)
+
+
+def ask_ranks(
+    url: str,
+    metric: str,
+    asked: Mapping[str, object],
+    candidates: Sequence[str] | None = None,
+    key: str | None = None,
+) -> dict[str, Any]:
+    """Return the ranks of a metric's values, the collector's answer parsed. Raises QueryFailed."""
+    path = _path(metric, "ranks", {**asked, "candidate": candidates or []})
+    return _ask(url, path, "rows", None, key)
 
 
 def ask_metrics(url: str, key: str | None = None) -> dict[str, Any]:
     """Return every metric and what it costs, the collector's answer parsed. Raises QueryFailed."""
     return _ask(url, "/v1/metrics", "metrics", None, key)
+
+
+def _path(metric: str, what: str, asked: Mapping[str, object]) -> str:
+    return f"/v1/metrics/{quote(metric, safe='')}/{what}?{urlencode(asked, doseq=True)}"
 
 
 def _ask(url: str, path: str, holds: str, body: bytes | None, key: str | None) -> dict[str, Any]:

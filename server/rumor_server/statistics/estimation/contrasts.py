@@ -34,7 +34,7 @@ _NORMAL_FROM = 200.0
 # The sign test of a bound on M serves where it is this near to the true variance: 5% in width.
 _NEARLY_SHARP = 0.9
 # All pairs of so many values take tables of 32 MiB; more are ranked by their intervals.
-_MOST_VALUES = 2048
+MOST_VALUES = 2048
 # A bracket of [-1, 1] is then shorter than 2^-44.
 _HALVINGS = 45
 
@@ -110,8 +110,8 @@ def pairwise_p_values(
     """
     check_alpha(alpha)
     _check_reports(n)
-    if len(counts) > _MOST_VALUES:
-        raise ValueError(f"counts: more than {_MOST_VALUES} values; rank them by their intervals")
+    if len(counts) > MOST_VALUES:
+        raise ValueError(f"counts: more than {MOST_VALUES} values; rank them by their intervals")
     ahead = counts[:, None] - counts[None, :]
     if law.p < law.q:
         ahead = -ahead

@@ -14,6 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from rumor_server.statistics.intervals.count_law import Counts
+
 
 @dataclass(frozen=True)
 class PairSupport:
@@ -26,6 +28,14 @@ class PairSupport:
     q: Fraction
     own: Fraction
     other: Fraction
+
+
+@dataclass(frozen=True, eq=False)
+class PairCounts:
+    """In how many reports each value is supported, int64 (k,), and the law of any two of them."""
+
+    counts: Counts
+    law: PairSupport
 
 
 def one_answer(p: Fraction, q: Fraction) -> PairSupport:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from rumor_server.statistics.estimates import Answer
 from rumor_server.statistics.estimation.grouping import Groups
+from rumor_server.statistics.estimation.pair_support import PairCounts
 from rumor_server.statistics.mechanisms.table import estimator
 from rumor_server.statistics.tally import Tally
 from rumor_shared.metric import Metric
@@ -58,6 +59,19 @@ def group(metric: Metric, tally: Tally, groups: Groups, *, alpha: float = 0.05) 
             f"groups: metric {metric.name!r} has an open domain; values of closed ones are summed"
         )
     return estimator(metric).group(tally, groups, alpha=alpha)
+
+
+def pairs_of(metric: Metric, tally: Tally, *, repeats: int = 1) -> PairCounts | None:
+    """Return what any two values of a closed domain are compared by, or None.
+
+    None where reports don't support values one by one, and where a device's memoised noise may be
+    in several of them: no count of reports has a known law there. Raises ValueError as
+    `estimate_metric` for a tally of another shape.
+    """
+    _check_shape(metric, tally)
+    if metric.mechanism.memoised and repeats > 1:
+        return None
+    return estimator(metric).pairs(tally)
 
 
 def _check_shape(metric: Metric, tally: Tally) -> None:
