@@ -19,6 +19,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from rumor_server.clock import system_day
 from rumor_server.errors import Overloaded
 from rumor_server.http.authentication import Authentication
+from rumor_server.http.connections import LAST_WORDS_SECONDS
 from rumor_server.http.counters import Counters
 from rumor_server.http.dashboard.routes import dashboard_router
 from rumor_server.http.device_route import DeviceRoute
@@ -34,6 +35,7 @@ from rumor_server.http.routes.operator import operator_routes
 from rumor_server.http.routes.reports import Ingest
 from rumor_server.http.routes.retractions import Retract
 from rumor_server.http.security_headers import SecurityHeaders, content_policy
+from rumor_server.http.slots import RequestSlots
 from rumor_server.operations.day_closing import close_old_days, compact_deltas
 from rumor_server.operations.keyring import Keyring
 from rumor_server.operations.periodic_tasks import PeriodicTasks
@@ -69,9 +71,13 @@ class Collector(FastAPI):
         except asyncio.CancelledError:
             if scope["type"] != "http":
                 raise
-            # Where an answer had begun, it stays as it is.
-            with suppress(RuntimeError):
-                await problem_of(Overloaded(RETRY_SECONDS))(scope, receive, send)
+            # Where an answer had begun, it stays as it is. A client that doesn't read is not waited
+            # for a second time.
+            with suppress(RuntimeError, TimeoutError):
+                async with asyncio.timeout(LAST_WORDS_SECONDS):
+                    await problem_of(
+                        Overloaded(RETRY_SECONDS), sends_reports=scope["path"] in self.devices
+                    )(scope, receive, send)
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer devices at once and hand everything else to FastAPI."""
@@ -171,14 +177,13 @@ def create_app(
     }
     app.entrance = _outermost(
         Authentication(
-            app.answer,
+            RequestSlots(app.answer, settings.open_requests, counters),
             keyring,
             quotas,
             IpRateLimit(settings.address_requests, proxies),
             counters,
             is_open=is_open,
             today=today,
-            open_requests=settings.open_requests,
             check_in_force=periodic.check_in_force,
             origins=parse_origins(settings.cors_origins),
         ),

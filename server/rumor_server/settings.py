@@ -112,6 +112,13 @@ class Settings:
         float, About("how long a request's headers may take before the socket is cut", 0.1, 3600)
     ] = 10
     body_seconds: Annotated[float, About("how long a request's body may take", 0.1, 3600)] = 20
+    write_seconds: Annotated[
+        float, About("how long a client may read nothing of an answer", 0.1, 3600)
+    ] = 20
+    idle_seconds: Annotated[
+        float,
+        About("how long a connection is kept without a request; more than a proxy does", 1, 86_400),
+    ] = 620
     busy_seconds: Annotated[float, About("how long a commit waits for others", 0, 600)] = 5
     drain_seconds: Annotated[float, About("how long a stopping server may write", 0, 600)] = 10
     reserve_bytes: Annotated[
@@ -179,6 +186,13 @@ def parse_proxies(text: str) -> tuple[Network, ...]:
 def parse_origins(text: str) -> tuple[str, ...]:
     """Return the origins of a list with commas."""
     return tuple(one.strip() for one in text.split(",") if one.strip())
+
+
+def check_contradictions(settings: Settings) -> None:
+    """Raise SettingsError for what no single setting shows: who may do what, and lists in texts."""
+    open_scopes(settings)
+    parse_proxies(settings.trusted_proxies)
+    parse_origins(settings.cors_origins)
 
 
 def table() -> dict[str, tuple[type, About]]:

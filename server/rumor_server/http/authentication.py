@@ -14,7 +14,7 @@ from datetime import date
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from rumor_server.errors import AccessRefused, KeyRequired, Overloaded
+from rumor_server.errors import AccessRefused, KeyRequired
 from rumor_server.http.counters import Counters
 from rumor_server.http.ip_rate_limit import IpRateLimit
 from rumor_server.http.problem import problem_of
@@ -29,7 +29,6 @@ from rumor_shared.wire import REGISTRY_PATH, REPORTS_PATH, RETRACTIONS_PATH
 PUBLIC = frozenset({"/healthz", "/readyz", "/version", "/docs", "/openapi.json", REGISTRY_PATH})
 DEVICE = frozenset({REPORTS_PATH, RETRACTIONS_PATH})
 METRICS = "/metrics"
-_RETRY_SECONDS = 2
 _CHALLENGES = ("Bearer", 'Basic realm="Rumor", charset="UTF-8"')
 _READS = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -56,7 +55,6 @@ class Authentication:
         *,
         is_open: frozenset[KeyScope],
         today: Callable[[], date],
-        open_requests: int,
         check_in_force: Callable[[], None],
         origins: Collection[str],
     ) -> None:
@@ -66,7 +64,6 @@ class Authentication:
         self._addresses = addresses
         self._open = is_open
         self._today = today
-        self._slots = open_requests
         self._counters = counters
         self._check_in_force = check_in_force
         self._origins = origins
@@ -76,22 +73,15 @@ class Authentication:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        if self._slots <= 0:
-            await self._refuse(Overloaded(_RETRY_SECONDS), scope, receive, send)
-            return
-        self._slots -= 1
         try:
-            try:
-                current_key.set(await self._admit(scope))
-            except RumorError as error:
-                await self._refuse(error, scope, receive, send)
-                return
-            await self._app(scope, receive, send)
-        finally:
-            self._slots += 1
+            current_key.set(await self._admit(scope))
+        except RumorError as error:
+            await self._refuse(error, scope, receive, send)
+            return
+        await self._app(scope, receive, send)
 
     async def _refuse(self, error: RumorError, scope: Scope, receive: Receive, send: Send) -> None:
-        answer = problem_of(error)
+        answer = problem_of(error, sends_reports=scope["path"] in DEVICE)
         self._counters.refused[answer.status_code] += 1
         # What is refused unread would be read as the next request, were the socket kept.
         if scope["method"] not in _READS:

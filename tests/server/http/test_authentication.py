@@ -270,17 +270,6 @@ def test_refuses_proxies_that_are_none() -> None:
         parse_proxies("proxy.example.org")
 
 
-def test_closes_the_door_when_too_many_wait(tmp_path: Path) -> None:
-    """With all its places taken, a collector answers 503 and Retry-After, even for health."""
-    with collector(tmp_path / "rumor.sqlite3") as running:
-        access = cast(Any, running.client.app).entrance._app
-        access._slots, before = 0, access._slots
-        answer = running.client.get("/healthz")
-        assert (answer.status_code, answer.headers["retry-after"]) == (503, "2")
-        access._slots = before
-        assert running.client.get("/healthz").status_code == 200
-
-
 def test_tells_a_browser_to_load_and_guess_nothing(running: Collector) -> None:
     """Every answer carries the security headers: routes, refusals, errors and pages."""
     answers = [
