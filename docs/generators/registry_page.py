@@ -13,8 +13,7 @@ from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
-from docs.generators.explained import NOTICE, check_explained, table
-from docs.generators.field_meanings import ABSENT, MECHANISMS, METRIC, REGISTRY
+from docs.generators.explained import NOTICE, check_explained, meanings_of, table
 from docs.generators.field_recorder import Field, absent_as, recorder
 
 import rumor_shared.mechanisms
@@ -50,6 +49,58 @@ _SAMPLES: dict[str, list[dict[str, Any]]] = {
         {**_VALUES, "f": Decimal("0.5"), "p": Decimal("0.5"), "q": Decimal("0.75")},
     ],
 }
+MECHANISMS = {
+    "epsilon": "Epsilon of one report. What is charged never exceeds it.",
+    "values": "The closed domain, in an order that must not change within a revision.",
+    "cohorts": "How many cohorts there are. Under `rappor` a device keeps its cohort, and eight "
+    "bits of identity are the most; elsewhere each report draws one.",
+    "hash_range": "How many cells a value is hashed to.",
+    "field": "How many elements the field of the projective geometry has: a prime near "
+    "e^epsilon + 1.",
+    "columns": "How many columns a value is hashed to; a power of two under `hcms`.",
+    "bits": "Length of the Bloom filter.",
+    "hashes": "How many hashes set bits of the filter.",
+    "hashing": "Which bits a value sets: `mix` is ours, `rappor_md5` that of Google's clients.",
+    "client": "Under `rappor_md5`, whose devices report: `exact`, `python`, `cpp` or `java`.",
+    "epsilon_infinity": "What all reports of one unchanging value cost together. Give it with "
+    "`epsilon_first_report`, or give `f`, `p` and `q`.",
+    "epsilon_first_report": "What a single report costs; below `epsilon_infinity`.",
+    "f": "Probability that a bit of the permanent answer is a fair coin. 0 memoises nothing.",
+    "p": "Probability that a permanent 0 is reported as 1.",
+    "q": "Probability that a permanent 1 is reported as 1.",
+    "max_values": "How many values get a permanent answer of their own. A later one answers from "
+    "the slot that was filled last. A life costs at most `epsilon_infinity` times this.",
+}
+
+# What holds where a field is absent, where the code computes it or leaves it out.
+ABSENT = {
+    "registry.daily_epsilon": "the largest `daily_epsilon` of a metric",
+    "registry.lifetime_epsilon": "no cap",
+    "metrics.question": "the name",
+    "metrics.family": "the name",
+    "metrics.daily_epsilon": "the epsilon of one report",
+    "metrics.lifetime_epsilon": "no cap",
+    "metrics.other": "none",
+    "metrics.expected_devices": "unknown",
+    "binary.values": '`["false", "true"]`',
+    "local_hashing.values": "any text",
+    "local_hashing.hash_range": "e^epsilon + 1, rounded",
+    "cms.values": "any text",
+    "hcms.values": "any text",
+    "pgr.field": "the most exact prime",
+    "rappor.f": "give `epsilon_infinity`",
+    "rappor.p": "give `epsilon_infinity`",
+    "rappor.q": "give `epsilon_infinity`",
+    "rappor.epsilon_infinity": "give `f`, `p`, `q`",
+    "rappor.epsilon_first_report": "give `f`, `p`, `q`",
+    "basic_rappor.f": "give `epsilon_infinity`",
+    "basic_rappor.p": "give `epsilon_infinity`",
+    "basic_rappor.q": "give `epsilon_infinity`",
+    "basic_rappor.epsilon_infinity": "give `f`, `p`, `q`",
+    "basic_rappor.epsilon_first_report": "give `f`, `p`, `q`",
+}
+REGISTRY = meanings_of(registry.Registry)
+METRIC = meanings_of(metric.Metric)
 _READS = {
     "day",
     "epsilon",

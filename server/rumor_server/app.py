@@ -39,6 +39,7 @@ from rumor_server.http.slots import RequestSlots
 from rumor_server.operations.day_closing import close_old_days, compact_deltas
 from rumor_server.operations.keyring import Keyring
 from rumor_server.operations.periodic_tasks import PeriodicTasks
+from rumor_server.queries.service import QueryService
 from rumor_server.settings import Settings, open_scopes, parse_origins, parse_proxies
 from rumor_server.statistics.authenticity.report_weights import ReportShapes, read_shapes
 from rumor_server.storage.operator_tables import Control
@@ -192,19 +193,18 @@ def create_app(
     page = PrometheusPage(
         control, counters, registry.sha256, registry.max_age_days, today, lambda: writer.alive
     )
-    shapes_of = partial(read_shapes, control)
-    app.include_router(analyst_routes(store, registry, settings.body_seconds, shapes_of))
+    service = QueryService(store, partial(read_shapes, control))
+    app.include_router(analyst_routes(service, registry, settings.body_seconds))
     app.include_router(
         operator_routes(store, registry, writer, today, page, periodic.check_in_force)
     )
     app.include_router(
         dashboard_router(
-            store,
+            service,
             registry,
             today=today,
             candidates=settings.candidates_folder,
             body_seconds=settings.body_seconds,
-            shapes=shapes_of,
         )
     )
 

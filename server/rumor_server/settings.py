@@ -36,8 +36,11 @@ class Scope(StrEnum):
     """What a key is good for. An admin may also read; nobody but `ingest` sends reports."""
 
     INGEST = "ingest"
+    """To send and to retract reports."""
     ANALYST = "analyst"
+    """To read metrics, estimates and the dashboard."""
     ADMIN = "admin"
+    """To read all that an analyst may, and `/metrics`."""
 
     def allows(self, wanted: Scope) -> bool:
         """Return whether a key of this scope may do what `wanted` names."""

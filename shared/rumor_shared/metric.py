@@ -30,18 +30,36 @@ class Metric:
 
     name: str
     revision: int
+    """Raise it whenever the mechanism, a parameter or the values change: a stored bit means
+    something else then. The collector refuses a change without it."""
     mechanism: Mechanism
+    """How a value is encoded and perturbed. `auto` is replaced by `rumor plan --write FILE`."""
     question: str
+    """What is asked, in words that the device's owner understands."""
     owner: str
+    """Who answers for the metric, such as an address."""
     purpose: str
+    """What it is for. The owner of a device consents to each purpose."""
     expires: date
+    """The last valid UTC day, inclusive. Later reports are refused."""
     family: str
+    """Metrics whose answers hang together, such as two questions about one habit. The device
+    charges them to one account as well, with the largest allowance that one of them declares. A
+    renamed metric keeps its family."""
     daily_epsilon: int
+    """What one device may spend on this metric on a UTC day."""
     lifetime_epsilon: int | None
+    """What one device may spend on this metric for life."""
     other: str | None
+    """One of `values`, which stands for every text outside them. Without it the client raises
+    InvalidValue."""
     changes_sensitive: bool
+    """Whether it must stay hidden that an answer changed. True forbids a memoised mechanism."""
     min_reports: int
+    """Estimates are withheld until so many reports are counted."""
     expected_devices: int | None
+    """How many devices are expected on a day. `rumor registry check` warns where a kept cohort
+    would hold fewer than 100 of them."""
 
     @cached_property
     def key(self) -> int:

@@ -45,8 +45,12 @@ class Registry:
 
     metrics: Mapping[str, Metric]
     max_age_days: int
+    """How many days old a report may be when it is counted. The device drops what is older, and
+    the collector then closes the day: ids and spend of that day are deleted."""
     daily_epsilon: int
+    """What one device may spend on a UTC day, over all metrics."""
     lifetime_epsilon: int | None
+    """What one device may spend for life, over all metrics."""
     body: bytes = field(repr=False)
 
     @property

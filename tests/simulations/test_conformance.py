@@ -20,7 +20,7 @@ from rumor_client.process.clock import utc_now
 from rumor_client.state.report import Report
 from rumor_client.testing import client_for
 from rumor_client.upload import uploader as upload
-from rumor_client.upload.encoding import body_of, text_of
+from rumor_client.upload.encoding import encode_batch, text_of
 from rumor_shared.mechanism import mechanism_module
 from rumor_simulations.commands.conformance import main
 from rumor_simulations.conformance.judge import Judge
@@ -100,18 +100,15 @@ def judged(client_of: Callable[[str], Client], seconds: float = 90) -> Judge:
 
 def client_of(url: str, **given: Any) -> Client:
     """Return our client, eager."""
-    client = client_for(
+    return client_for(
         registry(),
         endpoint=url,
         state=MemoryState(),
         clock=utc_now,
         background=True,
         upload_interval=0.1,
-        **({"transport": send} | given),
+        **({"transport": send, "jitter": lambda: 0.1} | given),
     )
-    assert client._uploader is not None
-    client._uploader.exchange.jitter = lambda: 0.1
-    return client
 
 
 @pytest.fixture(autouse=True)
@@ -151,14 +148,14 @@ def test_a_client_with_fresh_noise_on_retry_fails(monkeypatch: pytest.MonkeyPatc
         nonlocal count
         count += 1
         changed = bytes([count % 3])
-        body = body_of(day, name, reports, *rest)
+        body = encode_batch(day, name, reports, *rest)
         colour = [report for report in reports if report.metric == "colour"]
         for report in colour:
             old = f'"payload":"{text_of(report.payload)}"'.encode()
             body = body.replace(old, f'"payload":"{text_of(changed)}"'.encode())
         return body
 
-    monkeypatch.setattr(upload, "body_of", fresh)
+    monkeypatch.setattr(upload, "encode_batch", fresh)
     judge = judged(client_of, seconds=4)
     assert judge.checks["same bytes"].verdict == "FAIL"
     assert "FAIL      same bytes" in judge.report()
@@ -207,7 +204,7 @@ def test_each_rule_of_the_schema_is_judged(change: Callable[[bytes], bytes], wha
     """A body that breaks one rule fails, with the rule in the judgement."""
     day = utc_now().date().replace(year=2026, month=1, day=1)
     report = Report(bytes(16), day, "colour", 1, 0, b"\0", "conformance")
-    body = change(body_of(day, bytes(16), [report]))
+    body = change(encode_batch(day, bytes(16), [report]))
     judge = Judge()
     reply = judge.meet("/v1/reports", {"content-type": "application/json"}, body, [])
     assert reply.status == 400
@@ -221,7 +218,7 @@ def test_two_days_over_one_connection_or_name_are_judged() -> None:
         day = utc_now().date().replace(year=2026, month=1, day=number)
         report = Report(bytes([number] * 16), day, "colour", 1, 0, b"\0", "conformance")
         headers = {"content-type": "application/json"}
-        judge.meet("/v1/reports", headers, body_of(day, bytes(16), [report]), connection)
+        judge.meet("/v1/reports", headers, encode_batch(day, bytes(16), [report]), connection)
     assert set(judge.checks["one day"].faults) == {
         "two days came over one connection",
         "two days came under one pseudonym",

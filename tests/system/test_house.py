@@ -1,6 +1,7 @@
 """The house as those outside meet it: the built wheel, a base install, and the tracked files."""
 
 import ast
+import json
 import re
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from zipfile import ZipFile
 import pytest
 
 HOUSE = Path(__file__).parents[2]
-ROOMS = ("rumor_client", "rumor_server", "rumor_shared", "rumor_simulations")
+ROOMS = ("rumor", "rumor_client", "rumor_server", "rumor_shared", "rumor_simulations")
 
 
 def run(*words: str | Path, code: int = 0) -> subprocess.CompletedProcess[str]:
@@ -45,7 +46,7 @@ def base_install(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_wheel_is_typed_and_licensed(wheel: Path) -> None:
-    """The wheel holds the four rooms, each marked as typed, and the licence, and nothing else."""
+    """The wheel holds the rooms, the facade and the licence; each package is marked as typed."""
     with ZipFile(wheel) as archive:
         names = archive.namelist()
     assert {f"{room}/py.typed" for room in ROOMS} <= set(names)
@@ -66,10 +67,10 @@ def test_base_install_imports_the_client_alone(base_install: Path) -> None:
     library, mmh3 and bitarray: no numpy, no pydantic, no fastapi, no msgspec.
     """
     script = """
-import importlib, pkgutil, sys, rumor_client
+import importlib, pkgutil, sys, rumor, rumor.testing, rumor_client
 for module in pkgutil.walk_packages(rumor_client.__path__, "rumor_client."):
     importlib.import_module(module.name)
-ours = {"rumor_client", "rumor_shared", "mmh3", "bitarray"}
+ours = {"rumor", "rumor_client", "rumor_shared", "mmh3", "bitarray"}
 roots = {name.partition(".")[0] for name in sys.modules}
 print(*sorted(roots - ours - set(sys.stdlib_module_names) - {"__main__"}))
 """
@@ -82,7 +83,7 @@ def test_base_install_records_into_an_outbox(base_install: Path, tmp_path: Path)
     """A base install records into a durable outbox, and loads none of the server's libraries."""
     script = """
 import sys
-from rumor_client import Client
+from rumor import Client
 client = Client(sys.argv[1], state=sys.argv[2], environ={})
 client.consent.grant()
 metric = next(iter(client.registry.metrics.values()))
@@ -94,6 +95,17 @@ print(*sorted(heavy & {name.partition(".")[0] for name in sys.modules}))
     registry = HOUSE / "examples" / "metrics.toml"
     done = run(base_install, "-I", "-c", script, registry, tmp_path / "state")
     assert done.stdout.split() == ["recorded", "1"]
+
+
+def test_base_install_measures_other_clients(base_install: Path) -> None:
+    """`rumor conformance` needs no extra, though it stands with the simulations."""
+    rumor = base_install.with_name("rumor")
+    vectors = json.loads(run(base_install, "-I", rumor, "conformance", "vectors").stdout)
+    assert vectors["pseudonyms"]
+    judged = run(
+        base_install, "-I", rumor, "conformance", "serve", "--port=0", "--seconds=.1", code=1
+    )
+    assert "NOT SEEN  schema" in judged.stdout
 
 
 def test_base_install_names_the_missing_extra(base_install: Path) -> None:

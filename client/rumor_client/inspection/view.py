@@ -1,10 +1,10 @@
-"""What the owner sees of each report: its bytes, its bits, and what they say, which is not the
+"""The view of single reports for the owner: bytes, bits, and what they say, which is not the
 truth.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from bitarray import bitarray
@@ -14,7 +14,6 @@ from rumor_shared.mechanism import mechanism_module
 from rumor_shared.registry import Registry
 
 WAITING = "waiting"
-_ONE = bitarray("1")
 
 
 @dataclass(frozen=True)
@@ -66,15 +65,6 @@ def meaning(registry: Registry, report: Report) -> str:
         metric, report.payload
     )
     return said
-
-
-def set_bits(payload: bytes, bits: int, values: Sequence[str] | None = None) -> str:
-    """Return which of `bits` bits are set, with the values they stand for where there are any."""
-    found = list(_bits(payload).search(_ONE))
-    if not found:
-        return f"no bit of {bits} set"
-    names = [f"{bit} ({values[bit]})" if values else str(bit) for bit in found]
-    return f"bit{'s' if len(names) > 1 else ''} {', '.join(names)} of {bits} set"
 
 
 def _bits(payload: bytes) -> bitarray:

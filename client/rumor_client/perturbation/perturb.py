@@ -1,4 +1,4 @@
-"""From a value's text to a perturbed answer: cohort, permanent answer if there is one, fresh noise.
+"""Perturbation of one value: its cohort, its permanent answer if there is one, and fresh noise.
 
 A memoised mechanism answers from a permanent answer that is derived from the device secret and the
 value, so only a keyed tag is stored for each value that has one, to count them. A value beyond the

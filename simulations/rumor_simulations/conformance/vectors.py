@@ -13,7 +13,7 @@ from typing import Any
 
 from rumor_client.perturbation.randomness import Randomness, permanent_randomness
 from rumor_client.state.report import Report
-from rumor_client.upload.encoding import RETRACTIONS, body_of
+from rumor_client.upload.encoding import RETRACTIONS, encode_batch
 from rumor_shared import rappor_md5
 from rumor_shared.bits import encode_bits
 from rumor_shared.hashing import hash_bytes, metric_key, positions, salt
@@ -276,7 +276,7 @@ def _bodies() -> list[dict[str, Any]]:
                 }
                 for report in reports
             ],
-            "body": body_of(day, name, reports, listed).decode(),
+            "body": encode_batch(day, name, reports, listed).decode(),
         }
         for path, listed in (("/v1/reports", "reports"), ("/v1/retractions", RETRACTIONS))
     ]

@@ -12,7 +12,7 @@ import pytest
 from tests.harness.devices import KRR, RAPPOR, device, registry_with
 
 from rumor_client import MemoryState
-from rumor_client.perturbation.perturb import perturb
+from rumor_client.perturbation.perturb import perturb, series_of
 from rumor_client.perturbation.randomness import Randomness, permanent_randomness, system_randomness
 from rumor_client.state.protocol import Identity, State
 from rumor_shared.mechanism import mechanism_module
@@ -68,7 +68,7 @@ def test_the_memo_holds_keyed_tags_and_one_permanent_answer() -> None:
     answering(metric, state)("x")
     message = length_prefixed("rumor/memo/1", "browser", 1, 8, "x")
     expected = hmac.digest(IDENTITY.secret, message, hashlib.sha256)[:16]
-    assert list(state._contents._tags.values()) == [(expected,)]
+    assert list(state.contents.slots(series_of(metric, IDENTITY))) == [expected]
 
 
 @pytest.mark.parametrize(
@@ -112,10 +112,11 @@ def test_without_memory_each_report_draws_its_cohort() -> None:
     for _ in range(200):
         client.record("browser", "x")
     assert {item.report.cohort for item in client.waiting()} == set(range(8))
-    with client._state.transaction() as transaction:
-        assert transaction.identity() is not None
-    assert isinstance(client._state, MemoryState)
-    assert client._state._contents._tags == {}
+    with client.state.transaction() as transaction:
+        identity = transaction.identity()
+        assert identity is not None
+        metric = client.registry.metric("browser")
+        assert list(transaction.slots(series_of(metric, identity))) == []
 
 
 def test_a_kept_cohort_stays_over_restarts_and_goes_with_the_secret(tmp_path: Path) -> None:
@@ -144,8 +145,7 @@ def counting(registry: Registry, value: str) -> list[int]:
         sizes.append(size)
         return bytes(size)
 
-    client = device(registry)
-    client._recorder._randomness = lambda: Randomness(read)
+    client = device(registry, randomness=lambda: Randomness(read))
     assert client.record("theme", value).recorded
     return sizes
 

@@ -24,11 +24,12 @@ from tests.client.perturbation.mechanisms.contract import (
     seeded,
 )
 from tests.client.perturbation.mechanisms.exact_law import report_law
+from tests.harness.hmac_drbg import HmacDrbg
+from tests.harness.rappor_secret import cohort_of_secret, permanent_stream
 
-from rumor_client.perturbation.hmac_drbg import HmacDrbg
 from rumor_client.perturbation.mechanisms import rappor
 from rumor_client.perturbation.randomness import Randomness, permanent_randomness
-from rumor_client.perturbation.rappor_secret import cohort_of_secret, permanent_stream, respond
+from rumor_client.perturbation.rappor_secret import respond
 from rumor_shared.mechanisms.rappor import Rappor
 from rumor_shared.metric import Metric
 from rumor_shared.probability import ONE

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import cast
 
 from rumor_client.perturbation.randomness import Randomness
-from rumor_shared.bits import encode_bits
+from rumor_shared.bits import encode_bits, set_bits
 from rumor_shared.hashing import hash_bytes
 from rumor_shared.mechanisms.cms import CountMeanSketch
 from rumor_shared.metric import Metric
@@ -32,10 +32,6 @@ def perturb(metric: Metric, text: str, cohort: int, live: Randomness) -> bytes:
 
 def meaning(metric: Metric, payload: bytes) -> str:
     """Return what a payload says: which columns' bits are set, or one row and its sign."""
-    from rumor_client.inspection.view import (
-        set_bits,  # bitarray is for who looks, not for who records
-    )
-
     mechanism = cast(CountMeanSketch, metric.mechanism)
     if not mechanism.hadamard:
         return set_bits(payload, mechanism.columns)

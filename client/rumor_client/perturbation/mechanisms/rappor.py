@@ -6,7 +6,7 @@ from typing import cast
 
 from rumor_client.perturbation.randomness import Randomness
 from rumor_client.perturbation.rappor_secret import respond
-from rumor_shared.bits import decode_bits, encode_bits
+from rumor_shared.bits import decode_bits, encode_bits, set_bits
 from rumor_shared.mechanisms.rappor import Rappor
 from rumor_shared.metric import Metric
 from rumor_shared.probability import ONE
@@ -18,8 +18,8 @@ def permanent(metric: Metric, text: str, cohort: int, randomness: Randomness) ->
     """Return the permanent response to a value: its Bloom bits, each replaced by a fair coin with
     probability f.
 
-    Where the metric follows one of Google's clients, the coins are drawn as that client draws them:
-    from that client's own stream (`rumor_client.perturbation.rappor_secret`) they are the same.
+    Where the metric follows one of Google's clients, the coins are drawn as that client draws them
+    (`rumor_client.perturbation.rappor_secret`): from its own stream they would be the same.
     """
     mechanism = cast(Rappor, metric.mechanism)
     bloom = _bloom(metric, mechanism, text, cohort)
@@ -56,9 +56,5 @@ def _bloom(metric: Metric, mechanism: Rappor, text: str, cohort: int) -> int:
 
 def meaning(metric: Metric, payload: bytes) -> str:
     """Return what a payload says: which bits are set, and for which values where each has one."""
-    from rumor_client.inspection.view import (
-        set_bits,  # bitarray is for who looks, not for who records
-    )
-
     mechanism = cast(Rappor, metric.mechanism)
     return set_bits(payload, mechanism.bits, mechanism.values)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from rumor_client.perturbation.randomness import Randomness
+from rumor_shared.bits import set_bits
 from rumor_shared.mechanisms.subset import Subset
 from rumor_shared.metric import Metric
 
@@ -35,10 +36,6 @@ def uniform_subset(n: int, size: int, live: Randomness) -> set[int]:
 
 def meaning(metric: Metric, payload: bytes) -> str:
     """Return what a payload says: a set of values."""
-    from rumor_client.inspection.view import (
-        set_bits,  # bitarray is for who looks, not for who records
-    )
-
     mechanism = cast(Subset, metric.mechanism)
     values, size = mechanism.values, mechanism.index_bytes
     if not mechanism.listed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from rumor_client.perturbation.randomness import Randomness
-from rumor_shared.bits import encode_bits
+from rumor_shared.bits import encode_bits, set_bits
 from rumor_shared.mechanisms.unary import Unary
 from rumor_shared.metric import Metric
 
@@ -20,9 +20,5 @@ def perturb(metric: Metric, text: str, cohort: int, live: Randomness) -> bytes:
 
 def meaning(metric: Metric, payload: bytes) -> str:
     """Return what a payload says: which values' bits are set."""
-    from rumor_client.inspection.view import (
-        set_bits,  # bitarray is for who looks, not for who records
-    )
-
     values = cast(Unary, metric.mechanism).values
     return set_bits(payload, len(values), values)

@@ -1,7 +1,7 @@
 """HMAC_DRBG with SHA-256: the deterministic bit generator of NIST SP 800-90A, section 10.1.2.
 
-Only for streams that must repeat another program's bits; everything else reads the CSPRNG or
-SHAKE-256 (`rumor_client.perturbation.randomness`).
+Google's RAPPOR clients draw from it; Rumor reads the CSPRNG or SHAKE-256
+(`rumor_client.perturbation.randomness`).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rumor_server.http.dashboard.value_table import post_process
+from rumor_server.queries.rows import post_processed
 from rumor_server.statistics.estimation import Estimates
 
 
@@ -29,7 +29,7 @@ def estimates(frequency: list[float], unexplained: float | None) -> Estimates:
 
 def test_adds_up_to_one_where_the_list_is_complete() -> None:
     """A closed domain's shares are not below 0 and 1 together."""
-    shares = post_process(estimates([0.7, 0.5, -0.1], None))
+    shares = post_processed(estimates([0.7, 0.5, -0.1], None))
     assert shares.min() >= 0
     assert shares.sum() == pytest.approx(1)
 
@@ -38,6 +38,6 @@ def test_adds_up_to_one_where_the_list_is_complete() -> None:
 def test_leaves_room_for_what_no_candidate_explains(unexplained: float, total: float) -> None:
     """A short list is not blown up to 1, and an over-full one is brought down to it."""
     raw = [0.3, 0.2, 0.1] if unexplained > 0 else [0.7, 0.5, 0.1]
-    shares = post_process(estimates(raw, unexplained))
+    shares = post_processed(estimates(raw, unexplained))
     assert shares.min() >= 0
     assert shares.sum() == pytest.approx(total)

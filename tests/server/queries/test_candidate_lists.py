@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from rumor_server.errors import BadRequest, NotFound
-from rumor_server.http.candidates import MAX_CANDIDATES
 from rumor_server.queries.candidate_lists import (
     KEPT_LISTS,
+    MAX_CANDIDATES,
     CandidateLists,
     parse_candidates,
 )

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-import numpy as np
-
-from rumor_server.queries.cache import Measured, Measurements, Question
-from rumor_server.queries.service import Status
+from rumor_server.queries.cache import Measured
+from rumor_server.queries.question import Question, Status
+from rumor_server.queries.service import QueryService
 
 # A month of days is as much as a panel shows.
 _MOST_POINTS = 31
@@ -53,7 +52,7 @@ class TrendRow:
 
 
 def measure_trend(
-    measurements: Measurements, question: Question, first: date, last: date
+    service: QueryService, question: Question, first: date, last: date
 ) -> Trend | None:
     """Measure every point from `first` to `last`; None where there would be a single one."""
     days, most = (last - first).days + 1, points_within(question, first, last)
@@ -65,7 +64,7 @@ def measure_trend(
         start = first + timedelta(days=offset)
         # Counted from the first day: the calendar ends with the year 9999.
         end = first + timedelta(days=min(offset + step, days) - 1)
-        points.append(Point(start, end, measurements.measure(question, start, end)))
+        points.append(Point(start, end, service.measure(question, start, end)))
     return Trend(tuple(points), step, _marks(points))
 
 
@@ -100,16 +99,5 @@ def _row(point: Point, value: str, i: int) -> TrendRow:
     measured = point.measured
     known = measured.status is Status.OK
     names = ("frequency", "std_error", "low", "high")
-    numbers = {
-        name: float(getattr(measured.estimates, name)[i]) if known else None for name in names
-    }
+    numbers = {name: float(getattr(measured.answer, name)[i]) if known else None for name in names}
     return TrendRow(point.first, point.last, value, measured.n, measured.status, **numbers)
-
-
-def commonest(measured: Measured, many: int) -> tuple[str, ...]:
-    """Return the values with the highest estimates, the highest first."""
-    estimates = measured.estimates
-    if measured.status is not Status.OK:
-        return estimates.values[:many]
-    order = np.argsort(-estimates.frequency, kind="stable")[:many]
-    return tuple(estimates.values[i] for i in order.tolist())

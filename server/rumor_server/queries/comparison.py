@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rumor_server.http.dashboard.reports_needed import reports_needed
 from rumor_server.queries.cache import Measured
-from rumor_server.queries.service import Status
+from rumor_server.queries.question import Status
+from rumor_server.queries.reports_needed import reports_needed
 from rumor_server.statistics.estimation import compare
 
 
@@ -36,11 +36,11 @@ def change_rows(before: Measured, after: Measured) -> tuple[ChangeRow, ...] | No
     """Return the changes, the largest rise first; None where a period has nothing to compare."""
     if before.status is not Status.OK or after.status is not Status.OK:
         return None
-    change = compare(before.estimates, after.estimates)
+    change = compare(before.answer, after.answer)
     # Of one report each side: the error of the change were n 1 before and after.
     of_one_report = np.hypot(
-        before.estimates.std_error * math.sqrt(before.n),
-        after.estimates.std_error * math.sqrt(after.n),
+        before.answer.std_error * math.sqrt(before.n),
+        after.answer.std_error * math.sqrt(after.n),
     ).tolist()
     many = max(1, len(change.values))
     rows = [
@@ -60,8 +60,8 @@ def change_rows(before: Measured, after: Measured) -> tuple[ChangeRow, ...] | No
         )
         for value, b, a, difference, std_error, low, high, p_value, significant, single in zip(
             change.values,
-            before.estimates.frequency.tolist(),
-            after.estimates.frequency.tolist(),
+            before.answer.frequency.tolist(),
+            after.answer.frequency.tolist(),
             change.difference.tolist(),
             change.std_error.tolist(),
             change.low.tolist(),
