@@ -16,6 +16,13 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import HTMLResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from rumor_server.access import (
+    open_scopes,
+    parse_origins,
+    parse_proxies,
+    parse_root_path,
+    undecided_scopes,
+)
 from rumor_server.clock import system_day
 from rumor_server.errors import Overloaded
 from rumor_server.http.authentication import Authentication
@@ -40,7 +47,7 @@ from rumor_server.operations.day_closing import close_old_days, compact_deltas
 from rumor_server.operations.keyring import Keyring
 from rumor_server.operations.periodic_tasks import PeriodicTasks
 from rumor_server.queries.service import QueryService
-from rumor_server.settings import Settings, open_scopes, parse_origins, parse_proxies
+from rumor_server.settings import Settings
 from rumor_server.statistics.authenticity.report_weights import ReportShapes, read_shapes
 from rumor_server.storage.operator_tables import Control
 from rumor_server.storage.receipts import Receipts
@@ -67,6 +74,9 @@ class Collector(FastAPI):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer what is let in; what the server's stop cuts off is told to come again."""
+        if self.root_path and str(scope.get("path", "")).startswith(self.root_path + "/"):
+            # From a proxy that leaves the path under which it offers the collector.
+            scope = {**scope, "path": scope["path"].removeprefix(self.root_path)}
         try:
             await self.entrance(scope, receive, send)
         except asyncio.CancelledError:
@@ -168,6 +178,7 @@ def create_app(
         # them.
         docs_url=None,
         redoc_url=None,
+        root_path=parse_root_path(settings.root_path),
         # A redirect would repeat the Host that a stranger sent.
         redirect_slashes=False,
     )
@@ -184,6 +195,8 @@ def create_app(
             IpRateLimit(settings.address_requests, proxies),
             counters,
             is_open=is_open,
+            undecided=undecided_scopes(settings),
+            host=settings.host,
             today=today,
             check_in_force=periodic.check_in_force,
             origins=parse_origins(settings.cors_origins),

@@ -8,19 +8,20 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import uvicorn
 from starlette.types import ASGIApp
 
+from rumor_server.access import check_contradictions
 from rumor_server.app import create_app
 from rumor_server.clock import system_day
 from rumor_server.errors import CantListen
 from rumor_server.http.connections import Bounds, bounded_connections
 from rumor_server.operations import logs
-from rumor_server.settings import Settings, check_contradictions
+from rumor_server.settings import Settings, foreign_variables, service_variables
 from rumor_server.storage.open_store import open_store
 from rumor_shared.registry import Registry, load_registry
 
@@ -97,10 +98,22 @@ def run(settings: Settings) -> bool:
     registry, who may do what and the socket are known to be good.
     """
     logs.set_up(settings.log_level, settings.log_format)
+    _warn_of_variables(os.environ)
     registry = load_registry(settings.registry)
     check_contradictions(settings)
     with listen(settings.host, settings.port) as listening:
         return _serve(registry, settings, listening)
+
+
+def _warn_of_variables(environment: Mapping[str, str]) -> None:
+    for name in foreign_variables(environment):
+        log.warning("%s is not a variable of Rumor; see `rumor settings`", name)
+    for name in service_variables(environment):
+        log.warning(
+            "%s is what Kubernetes sets for a Service of this name, and is passed over; name the "
+            "Service otherwise, or set enableServiceLinks: false",
+            name,
+        )
 
 
 def listen(host: str, port: int) -> socket.socket:

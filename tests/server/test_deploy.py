@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rumor_server.settings import PREFIX, Scope, load_settings, open_scopes, table
+from rumor_server.access import Scope, open_scopes
+from rumor_server.settings import PREFIX, load_settings, table
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 FILES = sorted(path.name for path in DEPLOY.iterdir() if path.is_file())

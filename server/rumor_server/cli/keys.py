@@ -11,10 +11,11 @@ from typing import Annotated
 
 import typer
 
+from rumor_server.access import Scope
 from rumor_server.cli.typer_main import AsJson, Database, SettingsFile, fail, print_json, run
 from rumor_server.clock import system_day
 from rumor_server.operations.keyring import create_key, revoke_key
-from rumor_server.settings import Scope, load_settings
+from rumor_server.settings import load_settings
 from rumor_server.storage.keys import Key, list_keys
 from rumor_server.storage.open_store import open_store
 from rumor_server.storage.operator_tables import Control

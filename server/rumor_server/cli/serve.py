@@ -26,7 +26,7 @@ def serve(
         str | None, typer.Option(help="The SQLite file, made if absent; or postgresql://...")
     ] = None,
     host: Annotated[str | None, typer.Option(help="The address to listen on.")] = None,
-    port: Annotated[int | None, typer.Option(help="The port; 0 takes a free one.")] = None,
+    port: Annotated[str | None, typer.Option(help="The port; 0 takes a free one.")] = None,
     log_level: Annotated[str | None, typer.Option(help="critical to debug.")] = None,
     settings_file: SettingsFile = None,
 ) -> None:

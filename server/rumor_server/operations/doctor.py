@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import StrEnum
 
+from rumor_server.access import Scope, open_scopes, parse_proxies
 from rumor_server.errors import SettingsError
 from rumor_server.operations.database_figures import read_figures
-from rumor_server.settings import Scope, Settings, open_scopes, parse_proxies
+from rumor_server.settings import Settings
 from rumor_server.storage.keys import list_keys
 from rumor_server.storage.open_store import open_store
 from rumor_server.storage.operator_tables import Control

@@ -19,9 +19,6 @@ from typing import Any
 # What a record may carry beside its message; anything else that a library adds is left out.
 FIELDS = ("time", "level", "logger", "message", "error")
 
-# What a stranger repeats is told so often.
-THROTTLE_SECONDS = 1.0
-
 
 class JsonFormatter(logging.Formatter):
     """Writes a record as a JSON object with the `FIELDS`; `error` only where there is one."""
@@ -73,10 +70,16 @@ def _bare(kind: type[BaseException], trace: TracebackType | None) -> list[str]:
 
 
 class Throttled:
-    """A logger of what strangers can cause at any rate: one line a second of each, with a count."""
+    """A logger of what strangers cause at any rate: one line in `pause` seconds, with a count."""
 
-    def __init__(self, log: logging.Logger, seconds: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        log: logging.Logger,
+        pause: float = 1.0,
+        seconds: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._log = log
+        self._pause = pause
         self._seconds = seconds
         self._since: dict[str, tuple[float, int]] = {}
 
@@ -93,7 +96,7 @@ class Throttled:
             return
         now = self._seconds()
         last, unsaid = self._since.get(message, (-math.inf, 0))
-        if now - last < THROTTLE_SECONDS:
+        if now - last < self._pause:
             self._since[message] = last, unsaid + 1
             return
         self._since[message] = now, 0
