@@ -8,9 +8,11 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
+from types import FrameType
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -23,6 +25,7 @@ from rumor_server.http.connections import Bounds, bounded_connections
 from rumor_server.operations import logs
 from rumor_server.settings import Settings, foreign_variables, service_variables
 from rumor_server.storage.open_store import open_store
+from rumor_shared.errors import RumorError
 from rumor_shared.registry import Registry, load_registry
 
 try:
@@ -50,18 +53,33 @@ log = logging.getLogger(__name__)
 
 
 class Server(uvicorn.Server):
-    """uvicorn, which says where it listens once it does, and ends as it was asked to: with 0."""
+    """uvicorn, which says where it listens once it does, and ends as it was asked to: with 0.
+
+    `reload` is what a hang-up asks for (SIGHUP); without it, that is to stop.
+    """
+
+    reload: Callable[[], None] | None = None
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Stop on the signals that ask for it, and on a hang-up, which closes a terminal."""
+        """Stop on the signals that ask for it."""
         # uvicorn's own raises the signal again after a clean stop, which then looks like a crash.
-        before = {one: signal.signal(one, self.handle_exit) for one in STOP}
+        handlers: dict[int, Callable[[int, FrameType | None], None]]
+        handlers = dict.fromkeys(STOP, self.handle_exit)
+        if hasattr(signal, "SIGHUP"):
+            handlers[signal.SIGHUP] = self._hang_up
+        before = {one: signal.signal(one, handler) for one, handler in handlers.items()}
         try:
             yield
         finally:
             for one, handler in before.items():
                 signal.signal(one, handler)
+
+    def _hang_up(self, number: int, frame: FrameType | None) -> None:
+        if self.reload is None:
+            self.handle_exit(number, frame)
+        else:
+            self.reload()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, and say where."""
@@ -91,18 +109,19 @@ def _leave() -> None:
     os._exit(1)
 
 
-def run(settings: Settings) -> bool:
+def run(settings: Settings, reread: Callable[[], Settings] | None = None) -> bool:
     """Serve until SIGTERM or Ctrl-C; return whether it ever started.
 
-    Raises RumorError and OSError for what keeps it from starting. No file is made before the
-    registry, who may do what and the socket are known to be good.
+    `reread` looks the settings up again: on SIGHUP their log level counts. Raises RumorError and
+    OSError for what keeps it from starting. No file is made before the registry, who may do what
+    and the socket are known to be good.
     """
     logs.set_up(settings.log_level, settings.log_format)
     _warn_of_variables(os.environ)
     registry = load_registry(settings.registry)
     check_contradictions(settings)
     with listen(settings.host, settings.port) as listening:
-        return _serve(registry, settings, listening)
+        return _serve(registry, settings, listening, reread)
 
 
 def _warn_of_variables(environment: Mapping[str, str]) -> None:
@@ -199,10 +218,29 @@ def _open_descriptors() -> int:
         return _OWN_DESCRIPTORS
 
 
-def _serve(registry: Registry, settings: Settings, listening: socket.socket) -> bool:
+def _set_level(reread: Callable[[], Settings]) -> None:
+    """Take over the log level that the settings have by now."""
+    try:
+        level = reread().log_level
+    except (RumorError, OSError) as error:
+        log.error("the settings can't be read again, and nothing changes: %s", error)  # noqa: TRY400 - no fault of ours
+        return
+    logging.getLogger().setLevel(level.upper())
+    # Not for its gravity, but so that it is told at nearly any level.
+    log.error("the log level is %s", level)
+
+
+def _serve(
+    registry: Registry,
+    settings: Settings,
+    listening: socket.socket,
+    reread: Callable[[], Settings] | None,
+) -> bool:
     for problem in (*registry.expired(system_day()), *registry.warnings()):
         log.warning("%s", problem)
     server = server_for(create_app(registry, open_store(settings), settings), settings)
+    if reread is not None:
+        server.reload = partial(_set_level, reread)
     # What was imported stays for good: looking through it again and again for garbage costs an
     # eighth of a single report. What a request makes dies with it, but for a moment hundreds wait
     # together: looking when 700 objects are new, as Python does, costs another fiftieth.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -32,6 +33,8 @@ def serve(
 ) -> None:
     """Take in reports and answer with estimates, until SIGTERM or Ctrl-C.
 
+    With a settings file SIGHUP reads its log_level again; without one it stops too.
+
     What is not given comes from the environment (RUMOR_REGISTRY, ...), then the settings file; see
     `rumor settings`.
     """
@@ -48,7 +51,9 @@ def serve(
     from rumor_server import serving
 
     try:
-        started = serving.run(load_settings(options, file=settings_file))
+        look_up = partial(load_settings, options, file=settings_file)
+        # Only a file can say something else by then.
+        started = serving.run(look_up(), None if settings_file is None else look_up)
     except (RumorError, OSError) as error:
         raise fail("serve", error) from None
     if not started:
