@@ -49,12 +49,12 @@ from rumor_server.operations.periodic_tasks import PeriodicTasks
 from rumor_server.queries.service import QueryService
 from rumor_server.settings import Settings
 from rumor_server.statistics.authenticity.report_weights import ReportShapes, read_shapes
+from rumor_server.statistics.mechanisms.table import estimator_class
 from rumor_server.storage.operator_tables import Control
 from rumor_server.storage.receipts import Receipts
 from rumor_server.storage.registry_in_force import adopt
 from rumor_server.storage.store import Store
 from rumor_server.storage.writer import RETRY_SECONDS, Writer
-from rumor_shared.mechanism import mechanism_module
 from rumor_shared.registry import Registry
 from rumor_shared.version import __version__
 from rumor_shared.wire import REPORTS_PATH, RETRACTIONS_PATH
@@ -119,7 +119,7 @@ def create_app(
     """
     is_open, proxies = open_scopes(settings), parse_proxies(settings.trusted_proxies)
     for metric in registry.metrics.values():
-        mechanism_module("rumor_server.statistics", metric.mechanism.name)
+        estimator_class(metric.mechanism.name)
     store.adopt(registry)
     control = Control(settings)
     adopt(control, registry.sha256)

@@ -13,14 +13,10 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 
 from rumor_server.queries.question import Status
-from rumor_server.statistics.estimates import Estimates, Floats
+from rumor_server.statistics.estimates import Answer, Floats
 
 # Eight arrays of float64 and a text each: some 150 MB of estimates at most.
 _KEPT_ROWS = 1_000_000
-
-# Each type of answer that a mechanism's reports can give. Shares alone today; a later kind is a
-# member more, and what is written for the others stays as it is.
-Answer = Estimates
 
 
 @dataclass(frozen=True)

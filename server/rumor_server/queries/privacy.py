@@ -18,7 +18,6 @@ import math
 from dataclasses import dataclass
 
 from rumor_server.statistics.authenticity.checks import fake_shift
-from rumor_server.statistics.estimation.support import is_pure
 from rumor_shared.mechanism import Mechanism
 from rumor_shared.mechanisms.rappor import Rappor
 from rumor_shared.metric import Metric
@@ -63,7 +62,7 @@ def costs_of(metric: Metric, registry: Registry, fake_share: float) -> Costs:
         fakes_up=shift.up,
         fakes_down=shift.down,
         # Behind a regression the bound is that of one cell, which it may give more weight.
-        fakes_exact=is_pure(mechanism),
+        fakes_exact=mechanism.pure,
     )
 
 

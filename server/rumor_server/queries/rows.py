@@ -14,9 +14,9 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from rumor_server.queries.authenticity import Authenticity
-from rumor_server.queries.cache import Answer, Measured
+from rumor_server.queries.cache import Measured
 from rumor_server.queries.question import Question, Status
-from rumor_server.statistics.estimates import Floats
+from rumor_server.statistics.estimates import Answer, Floats
 from rumor_server.statistics.estimation import norm_sub
 from rumor_server.statistics.estimation.robust import Influence, influence, robust_interval
 from rumor_shared.epsilon import MICRO

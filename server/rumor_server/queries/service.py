@@ -32,7 +32,8 @@ from rumor_server.queries.question import (
 )
 from rumor_server.queries.rows import EstimatesPage, rows_of
 from rumor_server.statistics.authenticity.report_weights import ShapeCounts
-from rumor_server.statistics.estimation import Estimates, combine, estimate_metric
+from rumor_server.statistics.estimation import Estimates, combine
+from rumor_server.statistics.mechanisms import estimate_metric
 from rumor_server.statistics.tally import Tally
 from rumor_server.storage.store import Store
 from rumor_shared.metric import Metric

@@ -16,7 +16,7 @@ from rumor_server.queries.question import Status
 from rumor_server.queries.rows import Row
 from rumor_server.queries.service import QueryService
 from rumor_server.reader.database import ask_database
-from rumor_server.statistics.estimation import estimate_metric
+from rumor_server.statistics.mechanisms import estimate_metric
 
 PERIODS = [
     (date(2020, 1, 1), date(2030, 1, 1)),

@@ -1,7 +1,9 @@
-"""Sums over orthogonal points of a projective space, for all points at once: O(K log K).
+"""Exact transforms of integers in O(K log K): Walsh-Hadamard, and sums over orthogonal points.
 
-Points of PG(t - 1, r) are numbered as in `rumor_shared.mechanisms.pgr`: those whose leading 1 is
-followed by j coordinates begin at (r^j - 1)/(r - 1).
+`walsh_hadamard` goes by butterflies. `orthogonal_sums` are those over the points that are
+orthogonal to each point of a projective space. Points of PG(t - 1, r) are numbered as in
+`rumor_shared.mechanisms.pgr`: those whose leading 1 is followed by j coordinates begin at
+(r^j - 1)/(r - 1).
 
 Let v = (1, w). A point y with <v, y> = 0 is (y0, u) with u a point of the space without the first
 coordinate and y0 = -<w, u>, so the sum wanted is that of c[u, -<w, u>] over all u. With c^[u, m]
@@ -39,6 +41,26 @@ class PrecisionLost(ArithmeticError):
         super().__init__(
             f"a tally of {reports} reports is too large for exact sums; estimate fewer days at once"
         )
+
+
+def walsh_hadamard(table: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the transform along the last axis, whose length K is a power of two.
+
+    Entry r is sum_y (-1)^popcount(r & y) table[..., y] (Sylvester's order). It is a new array.
+    Transforming twice multiplies by K.
+    """
+    size = table.shape[-1]
+    if size < 1 or size & (size - 1):
+        raise ValueError(f"a Hadamard matrix of this order has a power of two rows, not {size}")
+    result = table.astype(np.int64, copy=True, order="C")
+    half = 1
+    while half < size:
+        pairs = result.reshape(*table.shape[:-1], size // (2 * half), 2, half)
+        first = pairs[..., 0, :].copy()
+        pairs[..., 0, :] += pairs[..., 1, :]
+        np.subtract(first, pairs[..., 1, :], out=pairs[..., 1, :])
+        half *= 2
+    return result
 
 
 def orthogonal_sums(counts: Integers, field: int, dimension: int) -> Integers:

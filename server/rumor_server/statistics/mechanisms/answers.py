@@ -1,14 +1,22 @@
-"""From a metric and its tally to estimates, whatever the mechanism."""
+"""From a metric's payloads to a tally and from its tally to an answer, whatever the mechanism."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rumor_server.statistics.estimates import Estimates
+import numpy as np
+from numpy.typing import NDArray
+
+from rumor_server.statistics.estimates import Answer
 from rumor_server.statistics.estimation.grouping import Groups
+from rumor_server.statistics.mechanisms.table import estimator
 from rumor_server.statistics.tally import Tally
-from rumor_shared.mechanism import mechanism_module
 from rumor_shared.metric import Metric
+
+
+def tally_of(metric: Metric, payloads: Sequence[bytes]) -> NDArray[np.int64]:
+    """Return int64 (cells,): the sum of the increments of one cohort's checked payloads."""
+    return estimator(metric).tally(payloads)
 
 
 def estimate_metric(
@@ -18,7 +26,7 @@ def estimate_metric(
     *,
     alpha: float = 0.05,
     repeats: int = 1,
-) -> Estimates:
+) -> Answer:
     """Estimate how common each value of `metric` is among the reports of `tally`.
 
     `candidates` are the texts to look for in an open domain; None there gives no rows. A closed
@@ -34,13 +42,11 @@ def estimate_metric(
     _check_shape(metric, tally)
     if candidates is not None and metric.mechanism.values is not None:
         raise ValueError(f"candidates: metric {metric.name!r} has a closed domain; leave them out")
-    module = mechanism_module("rumor_server.statistics", metric.mechanism.name)
-    bound = {"repeats": repeats} if metric.mechanism.memoised else {}
-    estimates: Estimates = module.estimate(metric, tally, candidates, alpha=alpha, **bound)
-    return estimates
+    alike = repeats if metric.mechanism.memoised else 1
+    return estimator(metric).estimate(tally, candidates, alpha=alpha, repeats=alike)
 
 
-def group(metric: Metric, tally: Tally, groups: Groups, *, alpha: float = 0.05) -> Estimates:
+def group(metric: Metric, tally: Tally, groups: Groups, *, alpha: float = 0.05) -> Answer:
     """Estimate the summed share of each named group of values, one row a group.
 
     Groups may overlap. Raises GroupError for a group that can't be summed, ValueError as
@@ -51,9 +57,7 @@ def group(metric: Metric, tally: Tally, groups: Groups, *, alpha: float = 0.05) 
         raise ValueError(
             f"groups: metric {metric.name!r} has an open domain; values of closed ones are summed"
         )
-    module = mechanism_module("rumor_server.statistics", metric.mechanism.name)
-    estimates: Estimates = module.group(metric, tally, groups, alpha=alpha)
-    return estimates
+    return estimator(metric).group(tally, groups, alpha=alpha)
 
 
 def _check_shape(metric: Metric, tally: Tally) -> None:

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
+from rumor_server.statistics.mechanisms import tally_of
 from rumor_server.statistics.tally import Tally
-from rumor_shared.mechanism import Mechanism, mechanism_module
 from rumor_shared.metric import Metric
 from rumor_simulations.audit.client import installed_client
-from rumor_simulations.crowd import Crowd
+from rumor_simulations.population import PopulationCounts
 
 Cells = tuple[int, ...]
 JointLaw = dict[Cells, Fraction]
@@ -27,12 +27,11 @@ def flat(tally: Tally) -> Cells:
     return tuple(tally.reports.tolist()) + tuple(tally.counts.ravel().tolist())
 
 
-def increment(mechanism: Mechanism, cohort: int, payload: bytes) -> Cells:
+def increment(metric: Metric, cohort: int, payload: bytes) -> Cells:
     """Return what one report adds to a tally, by the server's own code."""
-    module = mechanism_module("rumor_server.statistics", mechanism.name)
-    tally = Tally.empty(mechanism)
+    tally = Tally.empty(metric.mechanism)
     tally.reports[cohort] += 1
-    tally.counts[cohort] += module.tally(mechanism, [payload])
+    tally.counts[cohort] += tally_of(metric, [payload])
     return flat(tally)
 
 
@@ -42,17 +41,17 @@ def report_law(metric: Metric, text: str) -> JointLaw:
     law: JointLaw = {}
     for cohort in range(mechanism.cohorts):
         for payload, p in client.report_law(metric, text, cohort, 100_000).items():
-            cells = increment(mechanism, cohort, payload)
+            cells = increment(metric, cohort, payload)
             law[cells] = law.get(cells, Fraction(0)) + p / mechanism.cohorts
     return law
 
 
-def tally_law(metric: Metric, crowd: Crowd) -> JointLaw:
+def tally_law(metric: Metric, population: PopulationCounts) -> JointLaw:
     """Return the law of the sum over all devices of a crowd."""
     total: JointLaw = {
         (0,) * (metric.mechanism.cohorts * (1 + metric.mechanism.cells)): Fraction(1)
     }
-    for text, count in zip(crowd.texts, crowd.counts.tolist(), strict=True):
+    for text, count in zip(population.texts, population.counts.tolist(), strict=True):
         one = report_law(metric, text)
         for _ in range(count):
             added: JointLaw = {}

@@ -1,4 +1,4 @@
-"""A metric's twin: the same mechanism over few values, small enough to enumerate."""
+"""A scaled-down metric: the same mechanism over few values, small enough to enumerate."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 from rumor_shared.epsilon import format_micro
 from rumor_shared.fields import Fields
-from rumor_shared.mechanism import from_fields
+from rumor_shared.mechanisms.table import from_fields
 from rumor_shared.metric import Metric
 
 
-def over_few_values(metric: Metric, count: int, **fields: Any) -> Metric:
+def scaled_to(metric: Metric, count: int, **fields: Any) -> Metric:
     """Return the metric at its own epsilon over its first `count` values, with further fields."""
     mechanism = metric.mechanism
     table = {

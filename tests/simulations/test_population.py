@@ -9,14 +9,14 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from tests.simulations.sweep.joint_law import chi_square_p, flat, moments, tally_law
+from tests.simulations.joint_law import chi_square_p, flat, moments, tally_law
 
 from rumor_shared.mechanisms.subset import Subset
+from rumor_shared.mechanisms.table import BUILT_IN
 from rumor_shared.mechanisms.unary import Unary
 from rumor_shared.metric import Metric, parse_metric
-from rumor_simulations.audit.plan import installed_mechanisms
-from rumor_simulations.crowd import Crowd, crowd_tally
-from rumor_simulations.population import Population
+from rumor_simulations.mechanisms import population_tally
+from rumor_simulations.population import Population, PopulationCounts
 
 # The false-alarm rate of each test below.
 FALSE_ALARM = 1e-6
@@ -50,25 +50,25 @@ def tiny(mechanism: str, **changed: Any) -> Metric:
     return parse_metric("answer", {**table, "mechanism": mechanism, **fields})
 
 
-def trio(metric: Metric) -> Crowd:
+def trio(metric: Metric) -> PopulationCounts:
     """Return two devices with the last value and one with the first."""
     last = metric.mechanism.values[-1] if metric.mechanism.values else "v1"
-    return Crowd.of({"v0": 1, last: 2})
+    return PopulationCounts.of({"v0": 1, last: 2})
 
 
 def test_every_mechanism_is_here() -> None:
     """A mechanism that is installed and not simulated would be missed by all sweeps."""
-    assert sorted(TINY) == installed_mechanisms()
+    assert sorted(TINY) == sorted(BUILT_IN)
 
 
 @pytest.mark.parametrize("mechanism", sorted(TINY))
 def test_joint_law_of_a_small_crowd(mechanism: str) -> None:
     """Tallies of three devices come as often as the client's enumerated law says (chi-square)."""
     metric = tiny(mechanism)
-    crowd = trio(metric)
-    law = tally_law(metric, crowd)
+    population = trio(metric)
+    law = tally_law(metric, population)
     assert sum(law.values()) == 1
-    assert chi_square_p(law, partial(crowd_tally, metric, crowd), RUNS, 1) > FALSE_ALARM
+    assert chi_square_p(law, partial(population_tally, metric, population), RUNS, 1) > FALSE_ALARM
 
 
 @pytest.mark.parametrize("mechanism", sorted(TINY))
@@ -77,8 +77,8 @@ def test_cells_of_a_large_crowd(mechanism: str) -> None:
     metric = tiny(mechanism)
     texts, counts = trio(metric).texts, (700_000, 300_000)
     mean, sd = moments(metric, texts, counts)
-    crowd = Crowd(texts, np.array(counts))
-    cells = np.array(flat(crowd_tally(metric, crowd, np.random.default_rng(2))))
+    population = PopulationCounts(texts, np.array(counts))
+    cells = np.array(flat(population_tally(metric, population, np.random.default_rng(2))))
     # Counts are rounded to whole numbers where their deviation is none at all.
     assert (np.abs(cells - mean) <= Z * sd + 1e-6).all()
 
@@ -88,12 +88,12 @@ def test_wrong_probability_is_caught() -> None:
     metric = tiny("oue")
     mechanism = cast(Unary, metric.mechanism)
     wrong = replace(metric, mechanism=replace(mechanism, clear_sets=mechanism.clear_sets * 4 // 5))
-    crowd = trio(metric)
-    law = tally_law(metric, crowd)
-    assert chi_square_p(law, partial(crowd_tally, wrong, crowd), RUNS, 3) < FALSE_ALARM
-    large = Crowd(crowd.texts, np.array([700_000, 300_000]))
+    population = trio(metric)
+    law = tally_law(metric, population)
+    assert chi_square_p(law, partial(population_tally, wrong, population), RUNS, 3) < FALSE_ALARM
+    large = PopulationCounts(population.texts, np.array([700_000, 300_000]))
     mean, sd = moments(metric, large.texts, large.counts.tolist())
-    cells = np.array(flat(crowd_tally(wrong, large, np.random.default_rng(4))))
+    cells = np.array(flat(population_tally(wrong, large, np.random.default_rng(4))))
     assert (np.abs(cells - mean) > Z * sd).any()
 
 
@@ -106,9 +106,9 @@ def test_independent_members_are_caught() -> None:
         set_stays=mechanism.keep,
         clear_sets=int(mechanism.q * 2**64),
     )
-    crowd = trio(metric)
-    law = tally_law(metric, crowd)
-    draw = partial(crowd_tally, replace(metric, mechanism=unary), crowd)
+    population = trio(metric)
+    law = tally_law(metric, population)
+    draw = partial(population_tally, replace(metric, mechanism=unary), population)
     assert chi_square_p(law, draw, 200, 5) < FALSE_ALARM
 
 
@@ -117,26 +117,32 @@ def test_every_device_is_counted_once(mechanism: str) -> None:
     """A tally holds as many reports as there are devices, also where values are many and rare."""
     metric = tiny(mechanism)
     values = metric.mechanism.values or [f"w{i}" for i in range(3000)]
-    crowd = Crowd(tuple(values), np.ones(len(values), dtype=np.int64))
-    assert crowd_tally(metric, crowd, np.random.default_rng(6)).n == len(values)
+    population = PopulationCounts(tuple(values), np.ones(len(values), dtype=np.int64))
+    assert population_tally(metric, population, np.random.default_rng(6)).n == len(values)
 
 
 def test_a_seed_repeats_a_tally() -> None:
     """The same generator gives the same tally."""
-    metric, crowd = tiny("rappor"), Crowd.of({"a": 500, "b": 20})
-    one, same = (flat(crowd_tally(metric, crowd, np.random.default_rng(7))) for _ in range(2))
+    metric, population = tiny("rappor"), PopulationCounts.of({"a": 500, "b": 20})
+    one, same = (
+        flat(population_tally(metric, population, np.random.default_rng(7))) for _ in range(2)
+    )
     assert one == same
 
 
 def test_value_outside_the_domain_is_refused() -> None:
     """A text that the metric can't take is refused, and the message does not repeat it."""
     with pytest.raises(ValueError, match="not in `values`") as caught:
-        crowd_tally(tiny("krr"), Crowd.of({"elsewhere": 1}), np.random.default_rng(8))
+        population_tally(
+            tiny("krr"), PopulationCounts.of({"elsewhere": 1}), np.random.default_rng(8)
+        )
     assert "elsewhere" not in str(caught.value)
 
 
 def test_drawn_crowd_follows_the_weights() -> None:
     """A crowd of a population has its shares, within five deviations, and all its devices."""
-    crowd = Crowd.drawn(Population(("a", "b"), (3.0, 1.0)), 1_000_000, np.random.default_rng(9))
-    assert crowd.n == 1_000_000
-    assert abs(crowd.shares[0] - 0.75) < 5 * (0.75 * 0.25 / 1e6) ** 0.5
+    population = PopulationCounts.drawn(
+        Population(("a", "b"), (3.0, 1.0)), 1_000_000, np.random.default_rng(9)
+    )
+    assert population.n == 1_000_000
+    assert abs(population.shares[0] - 0.75) < 5 * (0.75 * 0.25 / 1e6) ** 0.5
