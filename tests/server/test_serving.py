@@ -89,7 +89,7 @@ def test_cuts_a_later_request_too(serving: Serving) -> None:
     with socket.create_connection(("127.0.0.1", serving.port)) as one:
         one.settimeout(10)
         for _ in range(2):
-            one.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+            one.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
             answer = b""
             while not answer.endswith(b'"ok"}'):
                 answer += one.recv(4096)
@@ -104,7 +104,7 @@ def test_does_not_cut_a_slow_body(serving: Serving) -> None:
     """Once the headers are in, the body has its own, longer time."""
     with socket.create_connection(("127.0.0.1", serving.port)) as one:
         one.settimeout(10)
-        head = b"POST /v1/reports HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        head = b"POST /v1/reports HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         one.sendall(head + b"Content-Length: 2\r\n\r\n{")
         time.sleep(3)
         one.sendall(b"}")

@@ -51,7 +51,7 @@ def answers(connection: socket.socket, number: int = 1) -> list[tuple[int, bytes
 
 def post(body: bytes, more: str = "") -> bytes:
     """A report's request, with more headers."""
-    head = f"POST /v1/reports HTTP/1.1\r\nHost: x\r\n{JSON}{more}"
+    head = f"POST /v1/reports HTTP/1.1\r\nHost: localhost\r\n{JSON}{more}"
     return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
 
@@ -89,27 +89,27 @@ def test_a_wish_to_upgrade_is_passed_over(serving: Serving, wish: str) -> None:
         assert verdict(answers(one)[0]) == "accepted"
     with connected(serving) as one:
         chunk = sent()
-        head = f"POST /v1/reports HTTP/1.1\r\nHost: x\r\n{JSON}{wish}Transfer-Encoding: chunked\r\n"
+        head = f"POST /v1/reports HTTP/1.1\r\nHost: localhost\r\n{JSON}{wish}Transfer-Encoding: chunked\r\n"
         one.sendall(f"{head}\r\n{len(chunk):x}\r\n".encode() + chunk + b"\r\n0\r\n\r\n")
         assert verdict(answers(one)[0]) == "accepted"
     with connected(serving) as one:
-        one.sendall(f"GET /healthz HTTP/1.1\r\nHost: x\r\n{wish}\r\n".encode())
+        one.sendall(f"GET /healthz HTTP/1.1\r\nHost: localhost\r\n{wish}\r\n".encode())
         assert answers(one)[0][0] == 200
     assert "WebSocket" not in serving.log.read_text("utf-8")
 
 
 AMBIGUOUS = [
-    f"POST /v1/reports HTTP/1.1\r\nHost: x\r\n{JSON}Content-Length: 6\r\n"
+    f"POST /v1/reports HTTP/1.1\r\nHost: localhost\r\n{JSON}Content-Length: 6\r\n"
     "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-    f"POST /v1/reports HTTP/1.1\r\nHost: x\r\n{JSON}Transfer-Encoding: chunked\r\n"
+    f"POST /v1/reports HTTP/1.1\r\nHost: localhost\r\n{JSON}Transfer-Encoding: chunked\r\n"
     "Content-Length: 6\r\n\r\n0\r\n\r\n",
     "GET /healthz HTTP/1.1\nHost: x\n\n",
-    f"POST /v1/reports HTTP/1.1\r\nHost: x\r\n{JSON}Content-Length: 2\r\nContent-Length: 3\r\n\r\n",
-    f"POST /v1/reports HTTP/1.1\r\nHost: x\r\n{JSON}Content-Length: +2\r\n\r\n{{}}",
-    f"POST /v1/reports HTTP/1.1\r\nHost: x\r\n{JSON}Content-Length : 2\r\n\r\n{{}}",
-    "GET /healthz HTTP/1.1\r\nHost: x\r\n folded: y\r\n\r\n",
+    f"POST /v1/reports HTTP/1.1\r\nHost: localhost\r\n{JSON}Content-Length: 2\r\nContent-Length: 3\r\n\r\n",
+    f"POST /v1/reports HTTP/1.1\r\nHost: localhost\r\n{JSON}Content-Length: +2\r\n\r\n{{}}",
+    f"POST /v1/reports HTTP/1.1\r\nHost: localhost\r\n{JSON}Content-Length : 2\r\n\r\n{{}}",
+    "GET /healthz HTTP/1.1\r\nHost: localhost\r\n folded: y\r\n\r\n",
     "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-    "CONNECT example.org:443 HTTP/1.1\r\nHost: x\r\n\r\n",
+    "CONNECT example.org:443 HTTP/1.1\r\nHost: localhost\r\n\r\n",
     "\x16\x03\x01\x02",
 ]
 
@@ -177,7 +177,7 @@ def never_reads(serving: Serving) -> socket.socket:
     one.settimeout(1)
     try:
         while True:
-            one.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 1000)
+            one.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n" * 1000)
     except TimeoutError:
         return one
     except ConnectionError:
