@@ -17,6 +17,7 @@ from rumor_server.http.connections import MAX_HEAD_BYTES
 
 LASTING = REGISTRY.replace("2026-12-31", "2999-12-31")
 JSON = "Content-Type: application/json\r\n"
+POST = f"POST /v1/reports HTTP/1.1\r\nHost: localhost\r\n{JSON}"
 
 
 @pytest.fixture
@@ -51,7 +52,7 @@ def answers(connection: socket.socket, number: int = 1) -> list[tuple[int, bytes
 
 def post(body: bytes, more: str = "") -> bytes:
     """A report's request, with more headers."""
-    head = f"POST /v1/reports HTTP/1.1\r\nHost: localhost\r\n{JSON}{more}"
+    head = f"{POST}{more}"
     return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
 
@@ -89,7 +90,7 @@ def test_a_wish_to_upgrade_is_passed_over(serving: Serving, wish: str) -> None:
         assert verdict(answers(one)[0]) == "accepted"
     with connected(serving) as one:
         chunk = sent()
-        head = f"POST /v1/reports HTTP/1.1\r\nHost: localhost\r\n{JSON}{wish}Transfer-Encoding: chunked\r\n"
+        head = f"{POST}{wish}Transfer-Encoding: chunked\r\n"
         one.sendall(f"{head}\r\n{len(chunk):x}\r\n".encode() + chunk + b"\r\n0\r\n\r\n")
         assert verdict(answers(one)[0]) == "accepted"
     with connected(serving) as one:
@@ -99,14 +100,12 @@ def test_a_wish_to_upgrade_is_passed_over(serving: Serving, wish: str) -> None:
 
 
 AMBIGUOUS = [
-    f"POST /v1/reports HTTP/1.1\r\nHost: localhost\r\n{JSON}Content-Length: 6\r\n"
-    "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-    f"POST /v1/reports HTTP/1.1\r\nHost: localhost\r\n{JSON}Transfer-Encoding: chunked\r\n"
-    "Content-Length: 6\r\n\r\n0\r\n\r\n",
+    f"{POST}Content-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    f"{POST}Transfer-Encoding: chunked\r\nContent-Length: 6\r\n\r\n0\r\n\r\n",
     "GET /healthz HTTP/1.1\nHost: x\n\n",
-    f"POST /v1/reports HTTP/1.1\r\nHost: localhost\r\n{JSON}Content-Length: 2\r\nContent-Length: 3\r\n\r\n",
-    f"POST /v1/reports HTTP/1.1\r\nHost: localhost\r\n{JSON}Content-Length: +2\r\n\r\n{{}}",
-    f"POST /v1/reports HTTP/1.1\r\nHost: localhost\r\n{JSON}Content-Length : 2\r\n\r\n{{}}",
+    f"{POST}Content-Length: 2\r\nContent-Length: 3\r\n\r\n",
+    f"{POST}Content-Length: +2\r\n\r\n{{}}",
+    f"{POST}Content-Length : 2\r\n\r\n{{}}",
     "GET /healthz HTTP/1.1\r\nHost: localhost\r\n folded: y\r\n\r\n",
     "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
     "CONNECT example.org:443 HTTP/1.1\r\nHost: localhost\r\n\r\n",
