@@ -236,6 +236,7 @@ def _serve(
     listening: socket.socket,
     reread: Callable[[], Settings] | None,
 ) -> bool:
+    log.info("the database is %s", settings.database_name)
     for problem in (*registry.expired(system_day()), *registry.warnings()):
         log.warning("%s", problem)
     server = server_for(create_app(registry, open_store(settings), settings), settings)

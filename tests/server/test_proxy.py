@@ -141,7 +141,7 @@ class Proxy:
 
 
 @contextmanager
-def proxied(folder: Path, path: str = "", **settings: object) -> Iterator[Proxy]:
+def proxied(folder: Path, path: str = "", **settings: Any) -> Iterator[Proxy]:
     """Run a collector at the most talkative log level, and the proxy before it, under a path."""
     given = {"log_level": "debug", **settings}
     collector = Serving(folder, LASTING, settings=given)
