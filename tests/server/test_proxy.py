@@ -205,7 +205,7 @@ def test_passes_no_invented_address_on(tmp_path: Path) -> None:
     whose 429 comes through with its Retry-After. The collector believes the proxy, which says none.
     """
     allowed = 5
-    settings = {"address_requests": allowed, "trusted_proxies": "127.0.0.1"}
+    settings: dict[str, Any] = {"address_requests": allowed, "trusted_proxies": "127.0.0.1"}
     with proxied(tmp_path, **settings) as proxy:
         answers = [
             proxy.request("POST", "/v1/reports", sent(report()), invented(number))

@@ -141,9 +141,11 @@ class BoundedConnection(HttpToolsProtocol):
         self._expect_reading()
 
     def resume_writing(self) -> None:
-        """Note that the client reads."""
+        """Note that the client reads; what is left has its time anew."""
         super().resume_writing()
         self._forget_reading()
+        if self.transport.get_write_buffer_size():
+            self._expect_reading()
 
     def timeout_keep_alive_handler(self) -> None:
         """Close a connection that was idle for too long."""
