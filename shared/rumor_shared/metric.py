@@ -119,9 +119,11 @@ class Metric:
         return self.other
 
 
-def parse_metric(name: str, table: Mapping[str, Any]) -> Metric:
+def parse_metric(name: str, table: Mapping[str, Any], *, stored: bool = False) -> Metric:
     """Build a metric from its table. Raises RegistryError with the path of the first field that is
     wrong.
+
+    One that was `stored` before may lack `max_values`, which was 1 then.
     """
     fields = Fields(table, f"metrics.{name}")
     if not is_slug(name):
@@ -138,6 +140,14 @@ def parse_metric(name: str, table: Mapping[str, Any]) -> Metric:
     except UnknownMechanism:
         fields.problem("mechanism", "is not a known mechanism", "see `rumor registry mechanisms`")
     _check_size(mechanism, fields)
+    if mechanism.memoised and not stored and not fields.has("max_values"):
+        # No default is right: with 1 a device that changed its answer is never seen to have.
+        fields.problem(
+            "max_values",
+            "is missing: of how many different values a device gives permanent answers to is each "
+            "followed? A change beyond them is not seen",
+            "declare it (1 if answers never change), or use a mechanism with fresh noise",
+        )
     other = fields.text("other") if fields.has("other") else None
     if other is not None and other not in (mechanism.values or ()):
         fields.problem("other", "is not one of `values`", "add it to `values`")
@@ -203,7 +213,9 @@ def _check_size(mechanism: Mechanism, fields: Fields) -> None:
             )
 
 
-def parse_metrics(tables: Mapping[str, Any], root: Fields) -> dict[str, Metric]:
+def parse_metrics(
+    tables: Mapping[str, Any], root: Fields, *, stored: bool = False
+) -> dict[str, Metric]:
     """Build every metric. Raises RegistryError with one problem for each metric that is wrong."""
     metrics: dict[str, Metric] = {}
     problems: list[Problem] = []
@@ -211,7 +223,7 @@ def parse_metrics(tables: Mapping[str, Any], root: Fields) -> dict[str, Metric]:
         try:
             if not isinstance(table, Mapping):
                 root.problem(f"metrics.{name}", "is not a table", f"write [metrics.{name}]")
-            metrics[name] = parse_metric(name, table)
+            metrics[name] = parse_metric(name, table, stored=stored)
         except RegistryError as error:
             problems.extend(error.problems)
     if problems:

@@ -108,6 +108,21 @@ class Registry:
                 )
         return tuple(found)
 
+    def notes(self) -> tuple[Problem, ...]:
+        """Return what metrics can't see, however right their declaration is."""
+        return tuple(
+            Problem(
+                f"metrics.{m.name}.max_values",
+                f"lets answers of up to {m.mechanism.max_values} "
+                f"value{'' if m.mechanism.max_values == 1 else 's'} a device be followed; one that "
+                "changes its answer more often goes on to answer as before, which this metric "
+                "can't see",
+                "raise it, at epsilon_infinity a value, or use fresh noise",
+            )
+            for m in self.metrics.values()
+            if m.mechanism.memoised
+        )
+
 
 def load_registry(path: str | os.PathLike[str]) -> Registry:
     """Read a registry file. Raises RegistryError with the path of every field that is wrong.
@@ -119,11 +134,15 @@ def load_registry(path: str | os.PathLike[str]) -> Registry:
         return parse_registry(file.read(), source=os.fspath(path))
 
 
-def parse_registry(body: bytes, source: str = "registry") -> Registry:
-    """Parse the bytes of a registry file. Raises RegistryError."""
+def parse_registry(body: bytes, source: str = "registry", *, stored: bool = False) -> Registry:
+    """Parse the bytes of a registry file. Raises RegistryError.
+
+    A registry that a database has `stored` was taken before `max_values` had to be declared: it
+    still means what it meant then.
+    """
     document = read_toml(body, source)
     try:
-        return _build(document, body)
+        return _build(document, body, stored=stored)
     except RegistryError as error:
         raise RegistryError(error.problems, source) from None
 
@@ -147,21 +166,22 @@ def read_toml(body: bytes, source: str) -> dict[str, Any]:
 def registry_of(document: Mapping[str, Any]) -> Registry:
     """Build a registry from tables in memory, as tests and simulations do. Raises RegistryError.
 
-    Its `body` is JSON and only identifies it: a server needs a registry read from a file.
+    Its `body` is JSON and only identifies it: a server needs a registry read from a file. Like a
+    stored one it may leave `max_values` out, which is 1 then.
     """
     import json  # only tests and simulations build a registry this way
 
     body = json.dumps(document, default=str, sort_keys=True, ensure_ascii=True).encode()
-    return _build(document, body)
+    return _build(document, body, stored=True)
 
 
-def _build(document: Mapping[str, Any], body: bytes) -> Registry:
+def _build(document: Mapping[str, Any], body: bytes, *, stored: bool) -> Registry:
     root = Fields(document, "")
     top = Fields(root.table("registry") if root.has("registry") else {}, "registry")
     tables = root.table("metrics")
     if not tables:
         root.problem("metrics", "is empty", "declare at least one metric")
-    metrics = parse_metrics(tables, root)
+    metrics = parse_metrics(tables, root, stored=stored)
     greediest = max(m.daily_epsilon for m in metrics.values())
     registry = Registry(
         metrics=metrics,

@@ -36,6 +36,7 @@ cohorts = 32
 f = 0.25
 p = 0.25
 q = 0.75
+max_values = 1
 owner = "web@example.org"
 purpose = "compatibility"
 expires = 2027-06-30
@@ -255,6 +256,39 @@ def test_warnings() -> None:
         "metrics.thin.daily_epsilon",
         "metrics.open.other",
     ]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        'mechanism = "rappor"\nbits = 16\nf = 0.5\np = 0.25\nq = 0.75\n',
+        'mechanism = "rappor"\nbits = 16\nepsilon_infinity = 4\nepsilon_first_report = 1\n',
+        'mechanism = "basic_rappor"\nvalues = ["a", "b"]\nf = 0.5\np = 0.25\nq = 0.75\n',
+    ],
+)
+def test_says_how_many_values_are_followed(fields: str) -> None:
+    """A-01: what is memoised declares `max_values`, with no default; what is not, needs none.
+
+    A registry that a database took before means what it meant then, under the same fingerprint.
+    """
+    head = "[metrics.m]\nrevision = 1\n"
+    tail = 'owner = "o"\npurpose = "p"\nexpires = 2999-12-31\n'
+    silent = (head + fields + tail).encode()
+    with pytest.raises(RegistryError) as caught:
+        parse_registry(silent)
+    (problem,) = caught.value.problems
+    assert problem.path == "metrics.m.max_values"
+    old = parse_registry(silent, stored=True).metric("m")
+    for declared in (1, 3):
+        said = parse_registry((head + fields + f"max_values = {declared}\n" + tail).encode())
+        assert said.metric("m").mechanism.max_values == declared
+        assert (said.metric("m").fingerprint == old.fingerprint) == (declared == 1)
+        (note,) = said.notes()
+        assert note.path == "metrics.m.max_values"
+        assert f"up to {declared} value" in note.what
+    fresh = fields.replace("f = 0.5", "f = 0")
+    if fresh != fields:
+        assert parse_registry((head + fresh + tail).encode()).notes() == ()
 
 
 def test_fingerprint_is_the_meaning() -> None:

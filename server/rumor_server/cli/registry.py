@@ -48,6 +48,8 @@ def _show(registry: Registry) -> None:
     )
     for warning in registry.warnings():
         print(f"warning: {warning}")
+    for note in registry.notes():
+        print(f"note: {note}")
 
 
 def _facts(registry: Registry) -> dict[str, Any]:
@@ -69,6 +71,7 @@ def _facts(registry: Registry) -> dict[str, Any]:
         "lifetime_epsilon": _plain(registry.lifetime_epsilon),
         "max_age_days": registry.max_age_days,
         "warnings": [str(warning) for warning in registry.warnings()],
+        "notes": [str(note) for note in registry.notes()],
         "expired": [str(problem) for problem in registry.expired(system_day())],
     }
 
