@@ -95,11 +95,16 @@ def _print(outcomes: Sequence[Outcome], poisoned: Sequence[Poisoned]) -> None:
             outcome.attack,
             outcome.metric,
             f"{outcome.x} {outcome.unit}",
-            f"{outcome.success:.1%}",
+            f"{outcome.success:.1%} ({100 * outcome.low:.1f} - {100 * outcome.high:.1f})",
             f"{outcome.chance:.1%}",
             "no bound" if outcome.allowed is None else f"{outcome.allowed:.1%}",
         )
     console.print(people)
+    console.print(
+        "success: in parentheses the interval that holds the true rate with 95%, from the devices "
+        "that were tried. A rate above what is allowed is chance while its interval begins below.",
+        highlight=False,
+    )
     results = Table(title="What 5% of fakes gain", title_justify="left", box=None)
     for heading in ("metric", "fakes send"):
         results.add_column(heading, no_wrap=True)
@@ -110,14 +115,15 @@ def _print(outcomes: Sequence[Outcome], poisoned: Sequence[Poisoned]) -> None:
             one.metric,
             str(one.gain.poison),
             str(one.targets),
-            f"{one.gain.gain:.1%}",
+            f"{one.gain.gain:.1%} ±{2 * one.gain.std_error:.1%}",
             f"{one.gain.predicted:.1%}",
             f"{one.gain.consistent:.1%}",
             f"{one.gain.uncapped:.0%}",
         )
     console.print(results)
     console.print(
-        "r: targets, the rarest values. Norm-Sub: the gain on estimates made consistent. Uncapped: "
+        "r: targets, the rarest values. Gain: the mean of the runs and two standard errors of it. "
+        "Norm-Sub: the gain on estimates made consistent. Uncapped: "
         f"by formula, were each fake to send {UNCAPPED} reports for one of an honest device. "
         "Hidden: no test of weight finds it.",
         highlight=False,
