@@ -50,7 +50,7 @@ class Finding:
     detail: str
 
 
-def look_over(settings: Settings, today: date) -> list[Finding]:
+def run_checks(settings: Settings, today: date) -> list[Finding]:
     """Return a finding for each thing looked at. A database that doesn't exist is not made."""
     found = [*_access(settings), *_sqlite(settings)]
     registry = _registry(settings, today, found)

@@ -1,7 +1,7 @@
-"""Attacks on people and on results: what an attacker gains, beside what epsilon allows.
+"""Attacks on people and on results: what an attacker gains, and what epsilon allows.
 
-Read `target` (what is attacked), `device` (who answers), `reports` and `guess` (what answers say),
-`people` (attacks on one metric), `sameness` and `profiles` (attacks that join days and metrics),
-`outcome` (one result), then `poisoning` (attacks on estimates). `campaign` runs them all, `figures`
-draws them.
+Read `target` (what an attacker knows and may expect), `device`, `reports` and `guess` (from reports
+to a guess), `people` (attacks on one metric's devices), `sameness` and `profiles` (those that join
+days and metrics), `poisoning` (fakes that move a result); `outcome` is one result, `campaign` is
+all of it on one registry, and `figures` draws it.
 """

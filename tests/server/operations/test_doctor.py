@@ -13,7 +13,7 @@ from tests.harness.collector import REGISTRY, TODAY, batch, collector, days_ago,
 from benchmarks.postgres_server import Server
 from rumor_server.cli import doctor as command
 from rumor_server.operations import doctor
-from rumor_server.operations.doctor import Level, look_over
+from rumor_server.operations.doctor import Level, run_checks
 from rumor_server.operations.keyring import create_key
 from rumor_server.settings import Scope, Settings
 from rumor_server.storage.operator_tables import Control
@@ -42,7 +42,7 @@ def found(settings: Settings, day: Any = TODAY) -> list[tuple[str, str]]:
     """What isn't well, without its details."""
     return [
         (one.level.value, one.about)
-        for one in look_over(settings, day)
+        for one in run_checks(settings, day)
         if one.level is not Level.OK
     ]
 
@@ -50,7 +50,7 @@ def found(settings: Settings, day: Any = TODAY) -> list[tuple[str, str]]:
 def test_finds_nothing_where_all_is_well(settings: Settings) -> None:
     """A collector that is well is well; each thing that was looked at is named."""
     assert found(settings) == []
-    looked_at = {one.about for one in look_over(settings, TODAY)}
+    looked_at = {one.about for one in run_checks(settings, TODAY)}
     assert looked_at == {
         "access", "workers", "disk", "file", "pages", "registry", "database", "retention",
         "clock", "keys",

@@ -209,10 +209,9 @@ def test_success_is_printed_with_its_interval(
     assert main([str(file), "--devices", "100"]) == 0
     printed = capsys.readouterr().out
     (line,) = [line for line in printed.splitlines() if "reconstruction" in line]
-    success, low, high = map(
-        float,
-        re.search(r"([\d.]+)% \(([\d.]+) - ([\d.]+)\)", line).groups(),  # type: ignore[union-attr]
-    )
+    found = re.search(r"([\d.]+)% +(\d+)-(\d+) ", line)
+    assert found is not None, line
+    success, low, high = map(float, found.groups())
     assert low < success < high
     assert high - low == pytest.approx(2 * 1.96 * (success * (100 - success) / 100) ** 0.5, rel=0.2)
     assert re.search(r"maximal gain +1 +[\d.-]+% ±[\d.]+%", printed)
