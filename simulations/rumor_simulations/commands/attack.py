@@ -93,7 +93,8 @@ def _print(outcomes: Sequence[Outcome], poisoned: Sequence[Poisoned]) -> None:
 
     console = Console()
     people = Table(title="What an attacker learns of a device", title_justify="left", box=None)
-    for heading in ("attack", "metric", "with"):
+    people.add_column("attack", no_wrap=True)
+    for heading in ("metric", "with"):
         people.add_column(heading, overflow="fold")
     for heading in ("success", "95%", "chance", "allowed"):
         people.add_column(heading, justify="right")
