@@ -133,6 +133,8 @@ def _begin(page: Mapping[str, Any]) -> bool:
         _show_left_out(page)
         return False
     out.print(f"{_reports(page['n'])} from {page['first_day']} to {page['last_day']}")
+    if page.get("headline"):
+        out.print(Text(page["headline"], "bold"))
     _show_left_out(page)
     if not page["rows"]:
         out.print("any text may be recorded here: say what to look for with --candidates")

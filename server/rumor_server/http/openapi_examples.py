@@ -122,6 +122,7 @@ ESTIMATES: dict[str, Any] = {
         }
     ],
     "row_count": 2,
+    "headline": "Of the reports, light leads: 62%, between 54 and 70.",
     "rows": ROWS,
 }
 RANKS: dict[str, Any] = {

@@ -21,6 +21,7 @@ from rumor_server.queries.authenticity import (
     authenticity_report,
 )
 from rumor_server.queries.cache import Answers, Measured
+from rumor_server.queries.headline import headline_of
 from rumor_server.queries.precision import population_of, reports_for
 from rumor_server.queries.question import (
     DEFAULT_ALPHA,
@@ -34,7 +35,7 @@ from rumor_server.queries.question import (
     question_of,
     shared_days,
 )
-from rumor_server.queries.ranks import RanksPage, ranks_of, ranks_page
+from rumor_server.queries.ranks import Ranked, RanksPage, ranks_of, ranks_page
 from rumor_server.queries.rows import EstimatesPage, rows_of, write
 from rumor_server.queries.workers import Workers
 from rumor_server.statistics.authenticity.report_weights import WeightCounts
@@ -164,6 +165,18 @@ class QueryService:
         page, measured = self._page(question, first, last, fake_share)
         return page.with_rows(rows_of(question, measured, fake_share=fake_share))
 
+    def ranked(self, question: Question, first: date, last: date) -> tuple[Measured, Ranked | None]:
+        """Return the answer of `measure`, and the ranks that the same reports confirm.
+
+        None where there are no numbers.
+        """
+        counted = self._count(question, first, last)
+        measured = self._measured(question, counted, first, last)
+        # All pairs of a thousand values take a tenth of a second.
+        cost = len(measured.values) ** 2 // _PAIRS_A_ROW
+        ranked = self.offloaded(cost, ranks_of, measured, counted.with_reports, counted.days)
+        return measured, ranked
+
     def ranks(
         self, question: Question, first: date | None = None, last: date | None = None
     ) -> RanksPage:
@@ -174,12 +187,7 @@ class QueryService:
         bounds = self.days(question.metrics)
         first, last = days_told(bounds, first, last)
         span = first or date.min, last or date.max
-        counted = self._count(question, *span)
-        measured = self._measured(question, counted, *span)
-        tallies = counted.with_reports
-        # All pairs of a thousand values take a tenth of a second.
-        cost = len(measured.values) ** 2 // _PAIRS_A_ROW
-        ranked = self.offloaded(cost, ranks_of, measured, tallies, counted.days)
+        measured, ranked = self.ranked(question, *span)
         return ranks_page(question, measured, first, last, ranked)
 
     def written(
@@ -207,7 +215,7 @@ class QueryService:
         bounds = self.days(question.metrics)
         first, last = days_told(bounds, first, last)
         span = first or date.min, last or date.max
-        measured = self.measure(question, *span)
+        measured, ranked = self.ranked(question, *span)
         newest, unexplained = question.newest, measured.unexplained or (None, None)
         page = EstimatesPage(
             metric=newest.name,
@@ -231,6 +239,7 @@ class QueryService:
             unexplained_std_error=unexplained[1],
             authenticity=list(self.authenticity(question, *span, fake_share)),
             row_count=len(measured.values),
+            headline=headline_of(question, measured, ranked),
             rows=[],
         )
         return page, measured

@@ -8,13 +8,11 @@ holds for the change.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil
 
 import numpy as np
 
 from rumor_server.statistics.estimates import Bools, Floats
 from rumor_server.statistics.estimation.ranks import Ranks
-from rumor_server.statistics.intervals.significance import quantile
 
 # An interval of ten points to either side is the widest that is told as an answer.
 PRECISION = 0.10
@@ -93,19 +91,11 @@ def headline(
 ) -> Headline:
     """Decide what may be said of `n` reports.
 
-    `low` and `high` (k,) hold all shares at once; `ranks` are simultaneous; `needed` as
-    `reports_needed`. All (k,) arrays are empty where n = 0.
+    `low` and `high` (k,) hold all shares at once; `ranks` are simultaneous; `needed` is from how
+    many reports on the first interval is within `PRECISION`. All (k,) arrays are empty where n = 0.
     """
     standing = _standing(n, frequency, low, high, ranks, needed)
     return Headline(standing, None if comparison is None else _change(comparison))
-
-
-def reports_needed(variance: float, comparisons: int, alpha: float) -> int:
-    """Return from how many reports on a simultaneous interval is within `PRECISION` either way.
-
-    `variance` is that of a share estimated from one report.
-    """
-    return ceil((quantile(alpha, comparisons) / PRECISION) ** 2 * variance)
 
 
 def _standing(
