@@ -42,6 +42,7 @@ cohorts = 4
 f = 0.5
 p = 0.25
 q = 0.75
+max_values = 1
 daily_epsilon = 100.0
 owner = "test@example.org"
 purpose = "to test"
@@ -153,7 +154,7 @@ def collector(database: Path, text: str = REGISTRY, **settings: Any) -> Iterator
         Settings(database=database, **settings),
         today=lambda: running.today,
     )
-    client = TestClient(app, raise_server_exceptions=False)
+    client = TestClient(app, base_url="http://localhost", raise_server_exceptions=False)
     running = Collector(client, store, database)
     with client:
         yield running

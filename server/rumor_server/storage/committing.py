@@ -238,14 +238,14 @@ def _withdraw(statements: Statements, withdrawal: Withdrawal, known: Mapping[byt
     rows = []
     for (name, revision, day, cohort), payloads in withdrawal.payloads.items():
         series, _, body = statements.series(name, revision)
-        counts = tally_of(parse_registry(body).metric(name), payloads)
+        counts = tally_of(parse_registry(body, stored=True).metric(name), payloads)
         rows.append(TallyRow(series, day, cohort, -len(payloads), -counts))
     statements.add_tallies(rows)
 
 
 def revisions_of(name: str, registries: Iterable[bytes]) -> tuple[Metric, ...]:
     """Return the metric of this name in each registry."""
-    return tuple(parse_registry(body).metric(name) for body in registries)
+    return tuple(parse_registry(body, stored=True).metric(name) for body in registries)
 
 
 def no_collector() -> StoreError:

@@ -60,8 +60,11 @@ class Store(Protocol):
     def tally(self, metric: Metric, first: date, last: date) -> Tally:
         """Return the tally of a metric's revision over the days from `first` to `last`."""
 
-    def days(self, name: str) -> tuple[date, date] | None:
-        """Return the first and last day that have a report of a metric, or None without any."""
+    def days(self, name: str, revision: int | None = None) -> tuple[date, date] | None:
+        """Return the first and last day that have a report of a metric, or None without any.
+
+        Given a `revision`, only its reports count.
+        """
 
     def check(self) -> None:
         """Return if the database answers."""

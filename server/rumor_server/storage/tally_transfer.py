@@ -22,7 +22,7 @@ from rumor_server.statistics.tally import Tally
 from rumor_server.storage.tally_file import SOURCE_BYTES, DayTally
 from rumor_server.storage.tally_rows import TallyRow, add_chunk
 from rumor_shared.mechanism import Mechanism
-from rumor_shared.registry import parse_registry
+from rumor_shared.registry import Registry, parse_registry
 
 _SOURCE_LABEL = b"rumor/collector/1"
 
@@ -151,6 +151,16 @@ def merge_tallies(transfer: Transfer, tallies: Sequence[DayTally]) -> None:
         transfer.add(_rows(one.series, entry))
 
 
+def check_declared(registry: Registry | None, tallies: Iterable[DayTally]) -> None:
+    """Raise MergeRefused for a tally that a new database, with this registry, would refuse."""
+    declared: dict[tuple[str, int], Declared] = {}
+    for metric in registry.metrics.values() if registry else ():
+        meant = (metric.name, metric.revision, metric.fingerprint)
+        declared[metric.name, metric.revision] = Declared(0, *meant, "")
+    for entry in tallies:
+        _found(declared, entry)
+
+
 def source(key: bytes) -> bytes:
     """Return a collector's public name, which its secret key of ids can't be learned from."""
     return hashlib.sha256(_SOURCE_LABEL + key).digest()[:SOURCE_BYTES]
@@ -171,7 +181,7 @@ def _mechanisms(transfer: Transfer, wanted: Iterable[Declared]) -> dict[int, Mec
     """Return the mechanism of each series; each registry is read once."""
     wanted = list(wanted)
     registries = {
-        sha256: parse_registry(transfer.registry(sha256))
+        sha256: parse_registry(transfer.registry(sha256), stored=True)
         for sha256 in {one.registry for one in wanted}
     }
     return {one.series: registries[one.registry].metric(one.metric).mechanism for one in wanted}

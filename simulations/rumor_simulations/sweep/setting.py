@@ -31,6 +31,19 @@ MECHANISMS = (
     "cms",
     "hcms",
 )
+# What is swept, in the order of the figures: the names of `experiments.EXPERIMENTS`, without what
+# they take to load.
+EXPERIMENT_NAMES = (
+    "epsilon",
+    "devices",
+    "values",
+    "detection",
+    "coverage",
+    "drift",
+    "opt_in",
+    "frontier",
+    "mechanisms",
+)
 
 
 @dataclass(frozen=True)
@@ -78,7 +91,7 @@ def sweep_metric(mechanism: str, epsilon: str, values: tuple[str, ...], **fields
         "expires": date.max,
     }
     if mechanism in MEMOISED:
-        table |= {"epsilon_first_report": exact, "epsilon_infinity": 2 * exact}
+        table |= {"epsilon_first_report": exact, "epsilon_infinity": 2 * exact, "max_values": 1}
     else:
         table["epsilon"] = exact
     if mechanism == "rappor":

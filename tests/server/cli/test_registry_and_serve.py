@@ -30,6 +30,7 @@ def test_prints_what_each_metric_costs(file: Path, capsys: pytest.CaptureFixture
     assert rows["page"][4] == "4.39445"
     assert "at most 20 a day" in out
     assert "warning: metrics.page.expected_devices" in out
+    assert "note: metrics.page.max_values: lets answers of up to 1 value a device be" in out
 
 
 def test_prints_every_problem_of_a_wrong_file(

@@ -111,7 +111,7 @@ class PostgresStore(CommittingStore):
                 add_chunk(total, *row)
         return total
 
-    def days(self, name: str) -> tuple[date, date] | None:
+    def days(self, name: str, revision: int | None = None) -> tuple[date, date] | None:
         """Return the first and last day with a report; see `Store.days`."""
         with self._reader() as connection:
             row = connection.execute(
@@ -119,8 +119,9 @@ class PostgresStore(CommittingStore):
                 "(SELECT series, day, reports FROM tallies "
                 "UNION ALL SELECT series, day, reports FROM deltas) AS both_of_them "
                 "JOIN series USING (series) WHERE metric = %s "
+                "AND revision = coalesce(%s, revision) "
                 "GROUP BY day HAVING sum(reports) > 0) AS counted",
-                (name,),
+                (name, revision),
             ).fetchone()
         return None if row is None or row[0] is None else (row[0], row[1])
 

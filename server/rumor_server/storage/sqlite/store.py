@@ -71,13 +71,13 @@ class SqliteStore(CommittingStore):
                 add_chunk(total, cohort, chunk, reports, cells)
         return total
 
-    def days(self, name: str) -> tuple[date, date] | None:
+    def days(self, name: str, revision: int | None = None) -> tuple[date, date] | None:
         """Return the first and last day with a report; see `Store.days`."""
         with self._reader() as connection:
             first, last = connection.execute(
                 "SELECT min(day), max(day) FROM tallies JOIN series USING (series) "
-                "WHERE metric = ? AND reports > 0",
-                (name,),
+                "WHERE metric = ? AND revision = coalesce(?, revision) AND reports > 0",
+                (name, revision),
             ).fetchone()
         return None if first is None else (date.fromordinal(first), date.fromordinal(last))
 

@@ -97,7 +97,7 @@ def test_forgives_reports_that_are_alike() -> None:
     """Memoised answers of one device repeat; ten reports of each are no reason for suspicion."""
     m = metric(
         f'[metrics.m]\n{HEAD}mechanism = "basic_rappor"\nf = 0.5\np = 0.25\nq = 0.75\n'
-        f"values = [{VALUES}]\n"
+        f"max_values = 1\nvalues = [{VALUES}]\n"
     )
     law = weight_law(m.mechanism)
     assert law is not None
@@ -141,7 +141,7 @@ def test_bounds_the_shift_of_fakes(text: str) -> None:
         'mechanism = "cms"\nepsilon = 1.0\ncohorts = 4\ncolumns = 16\n',
         'mechanism = "hcms"\nepsilon = 1.0\ncohorts = 4\ncolumns = 16\n',
         'mechanism = "local_hashing"\nepsilon = 1.0\ncohorts = 4\n',
-        'mechanism = "rappor"\nbits = 16\nf = 0.5\np = 0.75\nq = 0.25\n',
+        'mechanism = "rappor"\nbits = 16\nf = 0.5\np = 0.75\nq = 0.25\nmax_values = 1\n',
     ],
 )
 def test_tells_the_shift_for_every_mechanism(body: str) -> None:
