@@ -211,8 +211,8 @@ class Writer:
         was_pending = self._erasure_pending
         try:
             self._erasure_pending = not self._store.erase()
-        except StoreError as error:
-            log.warning("%s", error)
+        except Exception as error:
+            _as_answer(error)
             self._erasure_pending = True
         now = time.monotonic()
         self._unerased = (now, now) if self._erasure_pending else None
@@ -245,7 +245,7 @@ class Writer:
 
 def _as_answer(error: Exception) -> Exception:
     if isinstance(error, StoreError):
-        log.warning("a group was not committed: %s", error)
+        log.warning("not done: %s", error)
     else:
         log_fault(log, "a batch", error)
     return error

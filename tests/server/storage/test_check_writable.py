@@ -143,8 +143,7 @@ def test_a_file_that_takes_no_write(store: SqliteStore, pragma: str) -> None:
     """A full or read-only disk is known from the first commit that meets it."""
     store._connection.execute(f"PRAGMA {pragma}")
     with pytest.raises(StoreError):
-        for _ in range(1000):
-            counts(store)
+        all(counts(store) for _ in range(1000))
     if pragma.startswith("query_only"):
         agree_that_nothing_is_counted(store)
         store._connection.execute("PRAGMA query_only = OFF")
@@ -210,8 +209,10 @@ def test_exhausted_connections(url: str) -> None:
     """With no connection left for anybody else, the one that writes is ready, and says so."""
     with closing(PostgresStore(url, busy_seconds=1)) as store:
         store.declare(registry())
-        name = psycopg.conninfo.conninfo_to_dict(url)["dbname"]
-        with psycopg.connect(url, autocommit=True) as admin:
+        given = psycopg.conninfo.conninfo_to_dict(url)
+        name = given["dbname"]
+        elsewhere = psycopg.conninfo.make_conninfo(**given | {"dbname": "postgres"})
+        with psycopg.connect(elsewhere, autocommit=True) as admin:
             admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false".encode())
             try:
                 store.check_writable()
