@@ -86,7 +86,6 @@ def _is_not(ready: Readiness) -> None:
 
 def test_a_fault_of_the_check_is_not_ready(caplog: pytest.LogCaptureFixture) -> None:
     """What no check should raise is logged without its words, and the process isn't ready."""
-
     secret = "".join(("SEC", "RET"))
 
     def broken() -> None:
