@@ -127,15 +127,15 @@ def parse_metric(name: str, table: Mapping[str, Any], *, stored: bool = False) -
     """
     path = f"metrics.{name}"
     try:
-        return _read(name, Fields(table, path), stored)
+        return _read(name, Fields(table, path), stored=stored)
     except RegistryError as error:
         from rumor_shared.faults import faults  # for a mistake only
 
-        found = faults(lambda fields: _read(name, fields, stored), table, path)
+        found = faults(lambda fields: _read(name, fields, stored=stored), table, path)
         raise RegistryError(found or error.problems) from None
 
 
-def _read(name: str, fields: Fields, stored: bool) -> Metric:
+def _read(name: str, fields: Fields, *, stored: bool) -> Metric:
     if not is_slug(name):
         fields.problem("", "is not a name", "use a-z, 0-9, _ . - and start with a letter")
     mechanism_name = fields.slug("mechanism")
