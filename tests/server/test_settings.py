@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from rumor_server.cli import settings
+from rumor_server.cli.settings import settings_page
 from rumor_server.errors import SettingsError
-from rumor_server.operations.settings_page import settings_page
 from rumor_server.settings import PREFIX, Settings, load_settings, shown, table
 
 
