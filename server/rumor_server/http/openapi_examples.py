@@ -107,6 +107,8 @@ ESTIMATES: dict[str, Any] = {
     "reports_for_10_points": 500,
     "unexplained": None,
     "unexplained_std_error": None,
+    "unexplained_means": None,
+    "odd_candidates": [],
     "authenticity": [
         {
             "revision": 1,

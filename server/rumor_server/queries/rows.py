@@ -16,6 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from rumor_server.queries.authenticity import Authenticity
 from rumor_server.queries.cache import Measured
+from rumor_server.queries.candidate_lists import OddCandidate
+from rumor_server.queries.precision import Unexplained
 from rumor_server.queries.question import LeftOut, Population, Question, Status
 from rumor_server.statistics.estimates import Answer, Floats
 from rumor_server.statistics.estimation import norm_sub
@@ -95,6 +97,10 @@ class EstimatesPage(BaseModel):
     )
     unexplained: float | None = Field(description="share of reports that no row accounts for")
     unexplained_std_error: float | None
+    unexplained_means: Unexplained | None = Field(description="for the candidates; see the words")
+    odd_candidates: list[OddCandidate] = Field(
+        description="candidates that may match nothing by the way they are written, the first few"
+    )
     authenticity: list[Authenticity] = Field(
         description="by revision; empty where there is no data, or it is withheld"
     )

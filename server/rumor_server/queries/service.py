@@ -21,7 +21,8 @@ from rumor_server.queries.authenticity import (
     authenticity_report,
 )
 from rumor_server.queries.cache import Answers, Measured
-from rumor_server.queries.precision import population_of, reports_for
+from rumor_server.queries.candidate_lists import odd_candidates
+from rumor_server.queries.precision import population_of, reports_for, unexplained_means
 from rumor_server.queries.question import (
     DEFAULT_ALPHA,
     Days,
@@ -207,6 +208,8 @@ class QueryService:
             reports_for_10_points=reports_for(question),
             unexplained=unexplained[0],
             unexplained_std_error=unexplained[1],
+            unexplained_means=unexplained_means(measured),
+            odd_candidates=list(odd_candidates(question.candidates or ())),
             authenticity=list(self.authenticity(question, *span, fake_share)),
             row_count=len(measured.values),
             rows=[],
