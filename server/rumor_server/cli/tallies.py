@@ -12,10 +12,9 @@ import typer
 
 from rumor_server.cli.typer_main import AsJson, Database, SettingsFile, fail, print_json, run
 from rumor_server.settings import Settings, load_settings
-from rumor_server.storage.open_store import open_store
-from rumor_server.storage.tally_transfer.open_transfer import open_exchange
-from rumor_server.storage.tally_transfer.tally_file import DayTally, read_tallies, write_tallies
-from rumor_server.storage.tally_transfer.transfer import export_tallies, merge_tallies
+from rumor_server.storage.open_store import open_store, open_transfer
+from rumor_server.storage.tally_file import DayTally, read_tallies, write_tallies
+from rumor_server.storage.tally_transfer import export_tallies, merge_tallies
 from rumor_shared.days import parse_day
 from rumor_shared.errors import RumorError
 from rumor_shared.registry import load_registry
@@ -45,8 +44,8 @@ def export(
     """Write the tallies of closed days to a file. Days that still take reports stay behind."""
     try:
         days = _day("--from", since, date.min), _day("--to", until, date.max)
-        with open_exchange(_settings(database, settings_file), reads_only=True) as exchange:
-            tallies, last = export_tallies(exchange, metric or (), *days)
+        with open_transfer(_settings(database, settings_file), reads_only=True) as transfer:
+            tallies, last = export_tallies(transfer, metric or (), *days)
         if not tallies:
             wanted = (
                 "no report of a closed day is here: no day is closed yet"
@@ -80,11 +79,11 @@ def merge(
         if registry is not None:
             declared = load_registry(registry)
             with closing(open_store(settings)) as store:
-                store.adopt(declared)
+                store.declare(declared)
         for file in files:
             tallies = read_tallies(file)
-            with open_exchange(settings, reads_only=False) as exchange:
-                merge_tallies(exchange, tallies)
+            with open_transfer(settings, reads_only=False) as transfer:
+                merge_tallies(transfer, tallies)
             added.append({"file": file, **_counted(tallies)})
             if not as_json:
                 print(f"{file}: added {_total(tallies)}")

@@ -13,8 +13,8 @@ from datetime import date, timedelta
 from enum import StrEnum
 
 from rumor_server.errors import SettingsError
-from rumor_server.operations.database_figures import read_figures
 from rumor_server.settings import Scope, Settings, open_scopes, parse_proxies
+from rumor_server.storage.figures import read_figures
 from rumor_server.storage.keys import list_keys
 from rumor_server.storage.open_store import open_store
 from rumor_server.storage.operator_tables import Control

@@ -37,7 +37,7 @@ from rumor_server.queries.question import (
 )
 from rumor_server.queries.rows import EstimatesPage, rows_of, write
 from rumor_server.queries.workers import Workers
-from rumor_server.statistics.authenticity.report_weights import ShapeCounts
+from rumor_server.statistics.authenticity.report_weights import WeightCounts
 from rumor_server.statistics.estimation import Estimates, combine
 from rumor_server.statistics.mechanisms import estimate_metric
 from rumor_server.statistics.tally import Tally
@@ -53,12 +53,12 @@ _DECODED = 50
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
-Weights = Callable[[Metric, date, date], ShapeCounts]
+Weights = Callable[[Metric, date, date], WeightCounts]
 
 
-def no_weights(metric: Metric, first: date, last: date) -> ShapeCounts:
+def no_weights(metric: Metric, first: date, last: date) -> WeightCounts:
     """Return that no report's weight was looked at."""
-    return ShapeCounts()
+    return WeightCounts()
 
 
 @dataclass(frozen=True)

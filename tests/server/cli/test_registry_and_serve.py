@@ -86,7 +86,7 @@ def test_does_not_serve_a_changed_meaning(
     """CF-01: a registry that changes a metric under its old revision does not start."""
     database = tmp_path / "rumor.sqlite3"
     store = SqliteStore(database)
-    store.adopt(parse(LASTING))
+    store.declare(parse(LASTING))
     store.close()
     file.write_text(LASTING.replace("epsilon = 1.0\ndaily", "epsilon = 2.0\ndaily"), "utf-8")
     words = ["--registry", str(file), "--database", str(database), "--port", "0"]

@@ -23,7 +23,7 @@ from rumor_server.ingestion.screening import Charges, screen_batch
 from rumor_server.settings import Settings
 from rumor_server.storage.open_store import open_store
 from rumor_server.storage.postgres.connection import upgrade
-from rumor_server.storage.tally_transfer.tally_file import read_tallies
+from rumor_server.storage.tally_file import read_tallies
 from rumor_shared.wire import JSON
 
 LASTING = REGISTRY.replace("2026-12-31", "2999-12-31").replace("2026-11-28", "2999-12-31")
@@ -215,7 +215,7 @@ def test_merges_beneath_a_running_collector(
     for number in range(10):
         there = Settings(database=tmp_path / f"there{number}")
         with closing(open_store(there)) as store:
-            store.adopt(declared)
+            store.declare(declared)
             sent = decode_batch(compact(batch(report(), day=yesterday)), JSON)
             store.commit([screen_batch(sent, Charges(declared), yesterday, 7)])
             store.close_days(yesterday)

@@ -18,7 +18,7 @@ from rumor_server.operations.keyring import create_key
 from rumor_server.settings import Scope, Settings
 from rumor_server.storage.operator_tables import Control
 from rumor_server.storage.postgres.connection import upgrade
-from rumor_server.storage.registry_in_force import adopt
+from rumor_server.storage.registry_in_force import put_in_force
 from rumor_server.storage.sqlite.store import SqliteStore
 
 LASTING = REGISTRY.replace("2026-12-31", "2999-12-31").replace("2026-11-28", "2999-12-31")
@@ -91,7 +91,7 @@ def test_finds_a_wrong_clock(settings: Settings) -> None:
 def test_finds_a_registry_that_is_wrong_or_not_in_force(settings: Settings) -> None:
     """A missing, an expired and another registry than the one in force are told."""
     with closing(Control(settings)) as control:
-        adopt(control, "another")
+        put_in_force(control, "another")
     assert found(settings) == [("warning", "registry")]
     settings.registry.write_text(LASTING.replace("2999-12-31", str(days_ago(1)), 1), "utf-8")
     assert ("wrong", "registry") in found(settings)
@@ -160,7 +160,7 @@ def test_exits_with_what_it_found(settings: Settings, capsys: pytest.CaptureFixt
     """The command exits 1 where something is wrong; --json has every finding."""
     words = ["--registry", str(settings.registry), "--database", str(settings.database)]
     with closing(SqliteStore(settings.database)) as store:
-        store.adopt(registry(LASTING))
+        store.declare(registry(LASTING))
     command.main(words)
     assert "database" in capsys.readouterr().out
     settings.registry.unlink()
