@@ -32,6 +32,8 @@ from rumor_shared.metric import MAX_ACCOUNT, Metric, parse_metrics
 # A report older than this is of no use to anyone, and its id would have to be kept as long.
 MAX_AGE_DAYS = 90
 DEFAULT_AGE_DAYS = 7
+# Who asks again within ten minutes learns nothing that ten minutes later would not tell.
+DEFAULT_STEP_SECONDS = 600
 # Below this many devices in a kept cohort on a day, a cell of the tally is nearly a report.
 CROWD = 100
 
@@ -51,6 +53,9 @@ class Registry:
     """What one device may spend on a UTC day, over all metrics."""
     lifetime_epsilon: int | None
     """What one device may spend for life, over all metrics."""
+    step_seconds: int
+    """How long an answer about an open day stands still at least, where a metric is shown in
+    steps."""
     body: bytes = field(repr=False)
 
     @property
@@ -190,6 +195,7 @@ def _build(document: Mapping[str, Any], body: bytes, *, stored: bool) -> Registr
         lifetime_epsilon=(
             top.epsilon("lifetime_epsilon", MAX_ACCOUNT) if top.has("lifetime_epsilon") else None
         ),
+        step_seconds=top.integer("step_seconds", 0, 86_400, default=DEFAULT_STEP_SECONDS),
         body=body,
     )
     top.finish()

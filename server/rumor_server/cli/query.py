@@ -103,7 +103,7 @@ def _show(page: Mapping[str, Any], top: int | None) -> None:
     out.print(Text(f"{page['metric']}: {page['question']}", "bold"))
     if page["status"] == "withheld":
         out.print(
-            f"withheld: {page['missing']} reports are missing to the {page['min_reports']} "
+            f"withheld: at most {page['missing']} reports are missing to the {page['min_reports']} "
             "that this metric asks for"
         )
         return

@@ -93,6 +93,7 @@ ESTIMATES: dict[str, Any] = {
     "status": "ok",
     "n": 500,
     "min_reports": 1,
+    "min_new_reports": 1,
     "missing": 0,
     "first_day": "2026-11-01",
     "last_day": "2026-11-30",

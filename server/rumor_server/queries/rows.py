@@ -68,9 +68,16 @@ class EstimatesPage(BaseModel):
     metric: str
     question: str
     status: Status
-    n: int = Field(description="reports counted")
+    n: int = Field(
+        description="reports counted; withheld, it is rounded down to tenths of `min_reports`"
+    )
     min_reports: int
-    missing: int = Field(description="reports still missing before release; else 0")
+    min_new_reports: int = Field(
+        description="by how many reports two answers about a day that is still open differ at least"
+    )
+    missing: int = Field(
+        description="reports still missing before release, in tenths of `min_reports`; else 0"
+    )
     first_day: date | None = Field(
         description="first day asked for, else the first with a report; null where there is none "
         "up to `last_day`"

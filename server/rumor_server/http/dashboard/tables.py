@@ -44,6 +44,7 @@ def metric_json(page: MetricPage) -> str:
         "status": measured.status,
         "n": measured.n,
         "min_reports": metric.min_reports,
+        "min_new_reports": metric.min_new_reports,
         "missing": measured.missing,
         "first_day": page.first,
         "last_day": page.last,

@@ -44,8 +44,8 @@ def state_words(
         case State.WITHHELD:
             word = "Withheld"
             sentence = (
-                f"{plural(metric.min_reports - reports, 'report')} of {metric.min_reports:,} are "
-                "missing before anything is shown."
+                f"At most {plural(metric.min_reports - reports, 'report')} of "
+                f"{metric.min_reports:,} are missing before anything is shown."
             )
         case State.COLLECTING:
             word = "Collecting"
