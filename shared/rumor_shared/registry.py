@@ -24,9 +24,9 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from rumor_shared.epsilon import format_micro
+from rumor_shared.epsilon import MICRO, format_micro
 from rumor_shared.errors import Problem, RegistryError, UnknownMetric
-from rumor_shared.fields import Fields
+from rumor_shared.fields import Fields, nearest
 from rumor_shared.metric import MAX_ACCOUNT, Metric, parse_metrics
 
 # A report older than this is of no use to anyone, and its id would have to be kept as long.
@@ -36,6 +36,8 @@ DEFAULT_AGE_DAYS = 7
 DEFAULT_STEP_SECONDS = 600
 # Below this many devices in a kept cohort on a day, a cell of the tally is nearly a report.
 CROWD = 100
+# Editors of one system write it; TOML knows none.
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ class Registry:
         try:
             return self.metrics[name]
         except KeyError:
-            raise UnknownMetric(name) from None
+            raise UnknownMetric(name, nearest(name, self.metrics)) from None
 
     def expired(self, day: date) -> tuple[Problem, ...]:
         """Return a problem for each metric whose last valid day is before `day`."""
@@ -157,7 +159,9 @@ def read_toml(body: bytes, source: str) -> dict[str, Any]:
     import tomllib  # an app that hands over a Registry has no use for it
 
     try:
-        return tomllib.loads(body.decode("utf-8", "strict"), parse_float=Decimal)
+        return tomllib.loads(
+            body.removeprefix(_BYTE_ORDER_MARK).decode("utf-8", "strict"), parse_float=Decimal
+        )
     except UnicodeDecodeError as error:
         where = Problem(f"byte {error.start}", "is not valid UTF-8", "save the file as UTF-8")
     except tomllib.TOMLDecodeError as error:
@@ -182,22 +186,41 @@ def registry_of(document: Mapping[str, Any]) -> Registry:
 
 def _build(document: Mapping[str, Any], body: bytes, *, stored: bool) -> Registry:
     root = Fields(document, "")
-    top = Fields(root.table("registry") if root.has("registry") else {}, "registry")
+    table = root.table("registry") if root.has("registry") else {}
     tables = root.table("metrics")
     if not tables:
         root.problem("metrics", "is empty", "declare at least one metric")
-    metrics = parse_metrics(tables, root, stored=stored)
-    greediest = max(m.daily_epsilon for m in metrics.values())
-    registry = Registry(
-        metrics=metrics,
-        max_age_days=top.integer("max_age_days", 1, MAX_AGE_DAYS, default=DEFAULT_AGE_DAYS),
-        daily_epsilon=top.epsilon("daily_epsilon", MAX_ACCOUNT, default=greediest),
-        lifetime_epsilon=(
-            top.epsilon("lifetime_epsilon", MAX_ACCOUNT) if top.has("lifetime_epsilon") else None
-        ),
-        step_seconds=top.integer("step_seconds", 0, 86_400, default=DEFAULT_STEP_SECONDS),
-        body=body,
+    metrics: dict[str, Metric] = {}
+    problems: list[Problem] = []
+    shared: tuple[int, int, int | None, int] = (DEFAULT_AGE_DAYS, MICRO, None, 0)
+    # What is wrong in one part keeps no other from being read.
+    try:
+        metrics = parse_metrics(tables, root, stored=stored)
+    except RegistryError as error:
+        problems += error.problems
+    greediest = max((m.daily_epsilon for m in metrics.values()), default=MICRO)
+    try:
+        shared = _shared(Fields(table, "registry"), greediest)
+    except RegistryError:
+        from rumor_shared.faults import faults  # for a mistake only
+
+        problems += faults(lambda top: _shared(top, greediest), table, "registry")
+    try:
+        root.finish()
+    except RegistryError as error:
+        problems += error.problems
+    if problems:
+        raise RegistryError(tuple(problems))
+    return Registry(metrics, *shared, body)
+
+
+def _shared(top: Fields, greediest: int) -> tuple[int, int, int | None, int]:
+    """Return what all metrics share, in the order of `Registry`."""
+    shared = (
+        top.integer("max_age_days", 1, MAX_AGE_DAYS, default=DEFAULT_AGE_DAYS),
+        top.epsilon("daily_epsilon", MAX_ACCOUNT, default=greediest),
+        top.epsilon("lifetime_epsilon", MAX_ACCOUNT) if top.has("lifetime_epsilon") else None,
+        top.integer("step_seconds", 0, 86_400, default=DEFAULT_STEP_SECONDS),
     )
     top.finish()
-    root.finish()
-    return registry
+    return shared

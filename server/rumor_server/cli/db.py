@@ -6,17 +6,16 @@ from typing import Annotated
 
 import typer
 
+from rumor_server.cli.database import Database, SettingsFile, settings_of
 from rumor_server.cli.typer_main import (
     EXIT_WRONG,
     AsJson,
-    Database,
-    SettingsFile,
     fail,
     print_json,
     run,
 )
 from rumor_server.errors import StoreError
-from rumor_server.settings import Settings, load_settings
+from rumor_server.settings import Settings
 from rumor_server.storage.open_store import require_postgres
 from rumor_server.storage.sqlite import file as sqlite_file
 from rumor_shared.errors import RumorError
@@ -48,7 +47,7 @@ def upgrade(
     the nodes one by one, and upgrade again. A database of a later version is left alone.
     """
     try:
-        settings = load_settings({"database": database}, file=settings_file)
+        settings = settings_of("db upgrade", database, settings_file, makes=True)
         before, after = _upgrade(settings, expand=expand)
     except (RumorError, OSError) as error:
         raise fail("db upgrade", error) from None
@@ -66,7 +65,7 @@ def status(
 ) -> None:
     """Print the version of the database and of this program; exit with 1 where they differ."""
     try:
-        settings = load_settings({"database": database}, file=settings_file)
+        settings = settings_of("db status", database, settings_file, makes=True)
         found, known = _versions(settings)
     except (RumorError, OSError) as error:
         raise fail("db status", error) from None

@@ -24,7 +24,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=T
 def check(
     file: Annotated[Path, typer.Argument(help="The registry file.")], as_json: AsJson = False
 ) -> None:
-    """Print each metric with its real epsilon, or what is wrong: the first fault of each metric."""
+    """Print each metric with its real epsilon, or everything that is wrong."""
     try:
         registry = load_registry(file)
     except (RegistryError, OSError) as error:

@@ -22,7 +22,7 @@ from rumor_server.statistics.tally import Tally
 from rumor_server.storage.tally_file import SOURCE_BYTES, DayTally
 from rumor_server.storage.tally_rows import TallyRow, add_chunk
 from rumor_shared.mechanism import Mechanism
-from rumor_shared.registry import parse_registry
+from rumor_shared.registry import Registry, parse_registry
 
 _SOURCE_LABEL = b"rumor/collector/1"
 
@@ -149,6 +149,16 @@ def merge_tallies(transfer: Transfer, tallies: Sequence[DayTally]) -> None:
             raise _counted_already(entry)
     for entry, one in zip(tallies, found, strict=True):
         transfer.add(_rows(one.series, entry))
+
+
+def check_declared(registry: Registry | None, tallies: Iterable[DayTally]) -> None:
+    """Raise MergeRefused for a tally that a new database, with this registry, would refuse."""
+    declared: dict[tuple[str, int], Declared] = {}
+    for metric in registry.metrics.values() if registry else ():
+        meant = (metric.name, metric.revision, metric.fingerprint)
+        declared[metric.name, metric.revision] = Declared(0, *meant, "")
+    for entry in tallies:
+        _found(declared, entry)
 
 
 def source(key: bytes) -> bytes:
