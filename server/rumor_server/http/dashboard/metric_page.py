@@ -30,6 +30,7 @@ from rumor_server.queries.authenticity import (
 from rumor_server.queries.cache import Measured, Measurements, Question, ask, shared_days
 from rumor_server.queries.candidate_lists import CandidateLists, Kept
 from rumor_server.queries.service import Shapes, Status, most_reports
+from rumor_server.statistics.estimation.comparison import Of, spread
 from rumor_server.storage.store import Store
 from rumor_shared.metric import Metric
 from rumor_shared.registry import Registry
@@ -235,7 +236,9 @@ def _compare(
     if view.before_first is None or view.before_last is None:
         return None
     before = measurements.measure(question, view.before_first, view.before_last)
-    return Comparison(view.before_first, view.before_last, before, change_rows(before, after))
+    return Comparison(
+        view.before_first, view.before_last, before, change_rows(before, after, view.of)
+    )
 
 
 def _resolution(
@@ -244,7 +247,8 @@ def _resolution(
     if measured.status is not Status.OK or not followed:
         return None
     value, estimates = followed[0], measured.estimates
-    error = float(estimates.std_error[estimates.values.index(value)])
+    around = spread(estimates, Of.POPULATION)
+    error = float(around.std_error[estimates.values.index(value)])
     difference = (view.shows or _USUAL_POINTS) / 100
     # Two periods like this one: the error of a change is the root of 2 times that of a share.
     of_change = math.sqrt(2) * error

@@ -17,6 +17,7 @@ from rumor_server.http.dashboard.metrics_page import MetricsPage
 from rumor_server.http.dashboard.upload import FILE, TEXTS
 from rumor_server.http.dashboard.value_table import top_rows, value_table
 from rumor_server.queries.service import Status
+from rumor_server.statistics.estimation.comparison import Of
 from rumor_shared.epsilon import MICRO
 from rumor_shared.version import __version__
 
@@ -59,6 +60,7 @@ _ENVIRONMENT.globals.update(
     static_tag=static_tag,
     version=__version__,
     Status=Status,
+    Of=Of,
 )
 
 

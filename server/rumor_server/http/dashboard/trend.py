@@ -10,6 +10,7 @@ import numpy as np
 
 from rumor_server.queries.cache import Measured, Measurements, Question
 from rumor_server.queries.service import Status
+from rumor_server.statistics.estimation.comparison import Of, Spread, spread
 
 # A month of days is as much as a panel shows.
 _MOST_POINTS = 31
@@ -91,19 +92,32 @@ def _marks(points: Sequence[Point]) -> tuple[tuple[int, int], ...]:
 
 
 def trend_rows(trend: Trend, values: Sequence[str], wanted: Sequence[str]) -> list[TrendRow]:
-    """Return the rows of some of the values, by value and then by time."""
+    """Return the rows of some of the values, by value and then by time.
+
+    Bands are those of the population that each point's devices were drawn from: they are what the
+    points are compared by.
+    """
     index = {value: i for i, value in enumerate(values)}
-    return [_row(point, value, index[value]) for value in wanted for point in trend.points]
+    spreads = [
+        spread(point.measured.estimates, Of.POPULATION)
+        if point.measured.status is Status.OK
+        else None
+        for point in trend.points
+    ]
+    return [
+        _row(point, around, value, index[value])
+        for value in wanted
+        for point, around in zip(trend.points, spreads, strict=True)
+    ]
 
 
-def _row(point: Point, value: str, i: int) -> TrendRow:
+def _row(point: Point, around: Spread | None, value: str, i: int) -> TrendRow:
     measured = point.measured
-    known = measured.status is Status.OK
-    names = ("frequency", "std_error", "low", "high")
-    numbers = {
-        name: float(getattr(measured.estimates, name)[i]) if known else None for name in names
-    }
-    return TrendRow(point.first, point.last, value, measured.n, measured.status, **numbers)
+    numbers: list[float | None] = [None] * 4
+    if around is not None:
+        columns = (measured.estimates.frequency, around.std_error, around.low, around.high)
+        numbers = [float(column[i]) for column in columns]
+    return TrendRow(point.first, point.last, value, measured.n, measured.status, *numbers)
 
 
 def commonest(measured: Measured, many: int) -> tuple[str, ...]:

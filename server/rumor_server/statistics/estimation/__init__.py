@@ -2,7 +2,7 @@
 
 from rumor_server.statistics.estimates import Estimates
 from rumor_server.statistics.estimation.combination import CombinationError, combine
-from rumor_server.statistics.estimation.comparison import Change, ComparisonError, compare
+from rumor_server.statistics.estimation.comparison import Change, ComparisonError, Of, compare
 from rumor_server.statistics.estimation.dispatch import estimate_metric, group
 from rumor_server.statistics.estimation.grouping import GroupError
 from rumor_server.statistics.intervals.significance import benjamini_hochberg, bonferroni
@@ -14,6 +14,7 @@ __all__ = [
     "ComparisonError",
     "Estimates",
     "GroupError",
+    "Of",
     "base_cut",
     "benjamini_hochberg",
     "bonferroni",

@@ -37,7 +37,10 @@ def estimate_pure(
     if n == 0:
         return Estimates.empty(tuple(values), alpha)
     law, judged = count_law(n, p, q, counts)
-    return estimate_counts(tuple(values), law, judged, alpha=alpha, comparisons=comparisons)
+    support = (p, q) if p > q else (1 - p, 1 - q)
+    return estimate_counts(
+        tuple(values), law, judged, alpha=alpha, comparisons=comparisons, support=support
+    )
 
 
 def estimate_counts(
@@ -47,10 +50,15 @@ def estimate_counts(
     *,
     alpha: float,
     comparisons: int | None = None,
+    support: tuple[Fraction, Fraction] | None = None,
 ) -> Estimates:
-    """Estimate the share of each value from its count and the count's law."""
+    """Estimate the share of each value from its count and the count's law.
+
+    `support` are p and q where each count is of one report a device that supports or doesn't.
+    """
     many = len(values) if comparisons is None else comparisons
     frequency = law.frequency(counts)
+    noise = law.noise(support)
     p_value = law.p_value(counts)
     low, high = _interval(law, counts, alpha, 1)
     simultaneous_low, simultaneous_high = _interval(law, counts, alpha, many)
@@ -59,13 +67,15 @@ def estimate_counts(
         n=law.n,
         alpha=alpha,
         frequency=frequency,
-        std_error=law.std_error(frequency),
+        std_error=noise.std_error(frequency),
         low=low,
         high=high,
         simultaneous_low=simultaneous_low,
         simultaneous_high=simultaneous_high,
         p_value=p_value,
         significant=bonferroni(p_value, alpha, many),
+        noise=noise,
+        comparisons=comparisons,
     )
 
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy.special import betainc
 
 from rumor_server.statistics.estimates import Floats
+from rumor_server.statistics.noise import Noise
 
 Counts = NDArray[np.int64]
 
@@ -51,11 +52,11 @@ class CountLaw:
         clear = self.q * (1 - self.q)
         return (self.p * (1 - self.p) - clear) / scale, self.trials * clear / (self.n * scale)
 
-    def std_error(self, frequency: Floats) -> Floats:
-        """Return the exact standard deviation were `frequency`, brought into [0, 1], the truth."""
-        a, b = self.variance_terms()
-        # The variance is not below 0 at any f in [0, 1]; only rounding can make it so.
-        return np.sqrt(np.maximum(b + a * np.clip(frequency, 0, 1), 0))
+    def noise(self, support: tuple[Fraction, Fraction] | None = None) -> Noise:
+        """Return how the estimates of n devices scatter; `support` is told where it is p and q."""
+        slope, absent = self.variance_terms()
+        beforehand = float(absent[0]) if support is not None and absent.size else None
+        return Noise(absent, slope, self.n, beforehand, support)
 
     def p_value(self, counts: Counts) -> Floats:
         """Return P[so high a count or a higher one] where no device has the value: exact."""

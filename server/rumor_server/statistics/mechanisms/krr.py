@@ -31,7 +31,14 @@ def estimate(
     """Estimate the share of each value; the raw signed shares add up to 1."""
     mechanism = cast(Krr, metric.mechanism)
     return estimate_pure(
-        mechanism.values, tally.counts[0], tally.n, mechanism.p, mechanism.q, alpha=alpha
+        mechanism.values,
+        tally.counts[0],
+        tally.n,
+        mechanism.p,
+        mechanism.q,
+        alpha=alpha,
+        # One of two shares is 1 less the other: they are right or wrong together.
+        comparisons=1 if len(mechanism.values) == 2 else None,
     )
 
 
