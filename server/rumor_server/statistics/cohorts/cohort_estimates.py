@@ -89,7 +89,7 @@ def group_cohorts(metric: Metric, tally: CohortTally, groups: Groups, *, alpha: 
         tuple(members),
         tally.n,
         frequency,
-        np.maximum(variance, 0),
+        variance,
         np.zeros_like(variance),
         alpha=alpha,
     )
@@ -110,14 +110,16 @@ def _variance(tally: CohortTally, fit: Regression) -> tuple[Floats, Floats]:
     """
     own = tally.p1 * (1 - tally.p1) - tally.rate * (1 - tally.rate)
     slope = np.full(len(fit.shares), own / (tally.n * tally.gap**2))
-    at_pilot = (fit.variance - fit.pilot * (1 - fit.pilot)) / tally.n
-    return np.maximum(at_pilot - slope * fit.pilot, 0), slope
+    least = tally.least_variance
+    at_pilot = np.maximum(fit.variance - fit.pilot * (1 - fit.pilot), least) / tally.n
+    return np.maximum(at_pilot - slope * fit.pilot, least / tally.n), slope
 
 
 def _variance_of_sum(tally: CohortTally, fit: Regression, rows: NDArray[np.int64]) -> float:
     """Return the variance of a group's share at the pilot, for a fixed population."""
     share = float(fit.pilot[rows].sum())
-    return (fit.variance_of_sum(rows) - share * (1 - share)) / tally.n
+    variance = fit.variance_of_sum(rows) - share * (1 - share)
+    return max(variance, tally.least_variance) / tally.n
 
 
 def _p_value(tally: CohortTally, shares: Floats, absent: Floats) -> Floats:
