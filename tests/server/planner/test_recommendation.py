@@ -119,12 +119,12 @@ def test_targets_out_of_reach_are_refused() -> None:
 
 
 def test_price_of_another_reason_is_told_in_devices() -> None:
-    """S-06: what is passed over for forgery, naming or bytes says how many more devices it costs."""
-    for plan in (made(1024, "8"), made(1024, "5"), made(1024, "3", max_bytes=3)):
-        for option in plan.options:
-            if option.name not in plan.passed_over:
+    """S-06: what is passed over for any reason says how many more devices that costs."""
+    for one in (made(1024, "8"), made(1024, "5"), made(1024, "3", max_bytes=3)):
+        for option in one.options:
+            if option.name not in one.passed_over:
                 continue
-            ratio = plan.chosen.accuracy.variance(0.0) / option.accuracy.variance(0.0)
-            told = f"{plan.chosen.name} needs {100 * (ratio - 1):.1f}% more devices"
-            assert (told in plan.passed_over[option.name]) == (ratio > 1)
+            ratio = one.chosen.accuracy.variance(0.0) / option.accuracy.variance(0.0)
+            told = f"{one.chosen.name} needs {100 * (ratio - 1):.1f}% more devices"
+            assert (told in one.passed_over[option.name]) == (ratio > 1)
     assert "pgr needs" in made(1024, "8").passed_over["subset"]

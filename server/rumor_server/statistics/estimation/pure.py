@@ -8,10 +8,10 @@ from fractions import Fraction
 import numpy as np
 
 from rumor_server.statistics.estimates import Estimates, Floats
+from rumor_server.statistics.intervals.corrected_interval import corrected_interval
 from rumor_server.statistics.intervals.count_law import CountLaw, Counts, count_law
-from rumor_server.statistics.intervals.exact_interval import exact_interval
-from rumor_server.statistics.intervals.score_interval import score_interval
-from rumor_server.statistics.intervals.significance import bonferroni, check_alpha, quantile
+from rumor_server.statistics.intervals.exact_interval import distinct, exact_interval
+from rumor_server.statistics.intervals.significance import bonferroni, check_alpha
 
 # Counts expected to be below this are so skewed and coarse that they need their exact law.
 SMALL_COUNT = 100
@@ -82,10 +82,11 @@ def estimate_counts(
 def _interval(
     law: CountLaw, counts: Counts, alpha: float, comparisons: int
 ) -> tuple[Floats, Floats]:
-    low, high = score_interval(law, counts, quantile(alpha, comparisons))
+    level = alpha / comparisons
+    first, inverse = distinct(law, counts)
+    law, counts = law.select(first), counts[first]
+    low, high = corrected_interval(law, counts, level)
     small = law.trials * np.minimum(law.q, 1 - law.p) < SMALL_COUNT
     if small.any():
-        low[small], high[small] = exact_interval(
-            law.select(small), counts[small], alpha / comparisons
-        )
-    return low, high
+        low[small], high[small] = exact_interval(law.select(small), counts[small], level)
+    return low[inverse], high[inverse]

@@ -55,5 +55,6 @@ def _binomial(trials: Counts, q: Floats, j: Counts) -> Floats:
     """Return P[Bin(trials, q) = j] for j = 0, 1, 2 ... along the last axis."""
     inside = np.minimum(j, trials)
     log = gammaln(trials + 1) - gammaln(inside + 1) - gammaln(trials - inside + 1)
-    log += inside * np.log(q) + (trials - inside) * np.log1p(-q)
+    # A group of all values has q = 0 among the reports that do not support: log 0 times 0 is 0.
+    log += inside * np.log(np.maximum(q, 1e-300)) + (trials - inside) * np.log1p(-q)
     return np.where(j <= trials, np.exp(log), 0.0)

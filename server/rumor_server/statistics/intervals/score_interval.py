@@ -8,7 +8,9 @@ from rumor_server.statistics.estimates import Floats
 from rumor_server.statistics.intervals.count_law import CountLaw, Counts
 
 
-def score_interval(law: CountLaw, counts: Counts | Floats, z: float) -> tuple[Floats, Floats]:
+def score_interval(
+    law: CountLaw, counts: Counts | Floats, z: float | Floats
+) -> tuple[Floats, Floats]:
     """Return all f with |estimate - f| <= z sd(f), where sd(f)^2 = b + a f is the exact variance.
 
     Wilson's construction (1927) for a variance that is linear in f: the two roots of
