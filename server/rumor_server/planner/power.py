@@ -38,7 +38,7 @@ def critical_count(n: Counts, q: float, level: float) -> Counts:
     """Return the least c with P[Bin(n, q) >= c] <= level."""
     z = float(-ndtri(level))
     about = n * q + z * np.sqrt(n * q * (1 - q)) + (z * z - 1) * (1 - 2 * q) / 6
-    c = np.clip(np.ceil(about), 0, n + 1).astype(np.int64)
+    c: Counts = np.clip(np.ceil(about), 0, n + 1).astype(np.int64)
     rates = np.full(n.shape, q)
     while (high := (binomial_upper(c, n, rates) > level)).any():
         c[high] += 1

@@ -26,13 +26,13 @@ Without the second term errors vanish with the noise: at epsilon 14 they were to
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import get_lapack_funcs
 
-from rumor_server.statistics.cohorts.coincidences import Singles, add_squares, information, sums
+from rumor_server.statistics.cohorts.coincidences import Matrix, add_squares, information, sums
 from rumor_server.statistics.decoding.covariance import listed_shares
 from rumor_server.statistics.decoding.prior import learn
 
@@ -125,7 +125,7 @@ class Regression:
 
     shares: Floats
     pilot: Floats
-    root: Singles | Floats
+    root: Matrix
 
     @property
     def variance(self) -> Floats:
@@ -174,7 +174,8 @@ def _step(tally: CohortTally, owned: NDArray[np.integer], pilot: Floats) -> Regr
         together *= np.sqrt(strength / cohorts)[:, None]
         add_squares(matrix, together, owned)
     score = (sums(left, owned) - left.sum() / tally.cells) / tally.n
-    potrf, trtri = get_lapack_funcs(("potrf", "trtri"), (matrix,))
+    potrf: Any = get_lapack_funcs("potrf", (matrix,))
+    trtri: Any = get_lapack_funcs("trtri", (matrix,))
     factor, failed = potrf(matrix, lower=1, overwrite_a=1)
     if failed:
         return None

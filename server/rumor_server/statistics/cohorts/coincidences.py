@@ -10,6 +10,9 @@ from scipy.linalg import get_blas_funcs, helmert
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
+# In single precision or in double.
+Matrix = NDArray[np.float32 | np.float64]
+Precision = type[np.float32] | type[np.float64]
 
 # Entries of one pass over a table: some arrays of 256 KiB stay in the cache (measured).
 _GATHERED = 1 << 15
@@ -40,8 +43,8 @@ def sums(table: Floats, owned: NDArray[np.integer]) -> Floats:
 def information(
     weights: Floats,
     owned: NDArray[np.integer],
-    precision: type[np.float32 | np.float64] = np.float32,
-) -> Singles | Floats:
+    precision: Precision = np.float32,
+) -> Matrix:
     """Return X'WX, (values, values), in its lower triangle and diagonal.
 
     A value's column of X is 1 where it owns a cell less 1 / cells everywhere, so that each cohort
@@ -53,7 +56,7 @@ def information(
     return _by_pairs(weights, owned, precision)
 
 
-def add_squares(matrix: Singles | Floats, table: Floats, owned: NDArray[np.integer]) -> None:
+def add_squares(matrix: Matrix, table: Floats, owned: NDArray[np.integer]) -> None:
     """Add to X'WX the sum over cohorts of (X't)(X't)', in its lower triangle and diagonal.
 
     `table` (cohorts, cells) holds each cohort's t.
@@ -66,7 +69,7 @@ def add_squares(matrix: Singles | Floats, table: Floats, owned: NDArray[np.integ
         _add_products(matrix, centred)
 
 
-def _add_products(matrix: Singles | Floats, rows: Singles | Floats) -> None:
+def _add_products(matrix: Matrix, rows: Matrix) -> None:
     """Add rows' rows to the lower triangle of a matrix in Fortran's order."""
     syrk = get_blas_funcs("syrk", (matrix,))
     added = syrk(1.0, rows.T, 1.0, matrix, lower=1, overwrite_c=1)
@@ -90,9 +93,7 @@ def _blocks(
         yield part, np.add(owned[part], offsets[:rows], out=flat[:rows])
 
 
-def _by_columns(
-    weights: Floats, owned: NDArray[np.integer], precision: type[np.float32 | np.float64]
-) -> Singles | Floats:
+def _by_columns(weights: Floats, owned: NDArray[np.integer], precision: Precision) -> Matrix:
     """Multiply columns of one row less than there are cells: a cohort's own is redundant.
 
     With Q an orthonormal basis of what sums to 0, X'WX of a cohort is X'Q (Q'WQ) Q'X, and Q'X has
@@ -114,9 +115,7 @@ def _by_columns(
     return total
 
 
-def _by_pairs(
-    weights: Floats, owned: NDArray[np.integer], precision: type[np.float32 | np.float64]
-) -> Singles | Floats:
+def _by_pairs(weights: Floats, owned: NDArray[np.integer], precision: Precision) -> Matrix:
     """Add up the weights of the cells that two values share, few where there are many cells."""
     (cohorts, k), cells = owned.shape, weights.shape[1]
     total = np.zeros((k, k), dtype=precision, order="F")

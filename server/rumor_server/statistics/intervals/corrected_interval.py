@@ -8,7 +8,10 @@ and over 1,000 values at once .873.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from rumor_server.statistics.estimates import Floats
 from rumor_server.statistics.intervals.count_law import CountLaw, Counts
@@ -28,7 +31,7 @@ def corrected_interval(law: CountLaw, counts: Counts, alpha: float) -> tuple[Flo
     return _bound(law, counts - 0.5, z, 0), _bound(law, counts + 0.5, z, 1)
 
 
-def _bound(law: CountLaw, counts: Floats, z: float, side: int) -> Floats:
+def _bound(law: CountLaw, counts: NDArray[np.floating[Any]], z: float, side: int) -> Floats:
     bound = score_interval(law, counts, z)[side]
     for _ in range(_PASSES):
         bound = score_interval(law, counts, _quantile(law, bound, z, side))[side]

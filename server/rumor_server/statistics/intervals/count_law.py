@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +43,7 @@ class CountLaw:
         """Return the laws of some of the counts."""
         return CountLaw(self.n, self.trials[which], self.p[which], self.q[which], self.gap[which])
 
-    def frequency(self, counts: Counts | Floats) -> Floats:
+    def frequency(self, counts: Counts | NDArray[np.floating[Any]]) -> Floats:
         """Return the unbiased estimate of f: (C - trials q) / (n (p - q))."""
         return (counts - self.trials * self.q) / (self.n * self.gap)
 

@@ -76,14 +76,16 @@ def test_regression_is_that_of_the_dense_matrix(cohorts: int, cells: int, k: int
         part = slice(cohort * cells, (cohort + 1) * cells)
         rate = at_pilot[part]
         share = (rate - p0) / (p1 - p0)
-        covariance = np.diag(rate / (p1 - p0) ** 2)
+        covariance = np.zeros((cells, cells))
+        alone = rate
         if law == "bits":
-            covariance = -np.outer(share, share)
-            np.fill_diagonal(covariance, rate * (1 - rate) / (p1 - p0) ** 2)
+            covariance -= np.outer(share, share)
+            alone = rate * (1 - rate)
+        np.fill_diagonal(covariance, alone / (p1 - p0) ** 2)
         weighted = np.linalg.solve(covariance, x[part])
         inverse += x[part].T @ weighted / cohorts
         score += weighted.T @ left[part]
-    inverse = np.linalg.inv(inverse)
+    inverse = np.asarray(np.linalg.inv(inverse), dtype=np.float64).reshape(k, k)
     wanted = made.pilot + inverse @ score / tally.n
     error = np.sqrt(np.diag(inverse) / tally.n)
     assert np.abs((made.shares - wanted) / error).max() < 1e-5
