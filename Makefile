@@ -40,7 +40,7 @@ docs: $(DEV_READY)
 	@echo "Open site/index.html"
 
 bench: $(DEV_READY)
-	$(BIN)/python -m rumor_simulations.bench --write docs/performance.md $(ARGS)
+	$(BIN)/python -m benchmarks --write docs/performance.md $(ARGS)
 
 # Tables, PNG and SVG of every experiment and of every attack on the example registry.
 figures: $(DEMO_READY)

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from pathlib import Path
 from typing import Any
 
-from rumor_client import Client
+from rumor import Client
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]

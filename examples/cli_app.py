@@ -11,7 +11,7 @@ import os
 import sys
 from pathlib import Path
 
-from rumor_client import Client
+from rumor import Client
 
 FORMATS = ("csv", "json", "pdf")
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rumor_client import Client
+from rumor import Client
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIEnvironment

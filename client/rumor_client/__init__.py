@@ -1,17 +1,22 @@
-"""The device: it perturbs each answer, keeps the ledger, and uploads the reports.
+"""The device SDK: it perturbs each answer, keeps the ledger, and uploads the reports.
 
-    from rumor_client import Client
+    from rumor import Client
 
     with Client("metrics.toml", "https://rumor.example.org", app="editor") as client:
         client.consent.grant()          # once, when the owner has agreed
         client.record("theme", "dark")
 
-Importing this costs next to nothing: each name is loaded when it is first used.
+Apps import it as `rumor`. Importing costs next to nothing: each name is loaded when it is first
+used.
+
+Order of reading: `client` (what an app calls, checked by `arguments`), `errors`, `recording` (one
+call of `record`), `consent`, `perturbation`, `state`, `upload`, `inspection`, `process`, `testing`,
+`__main__`.
 """
 
 from __future__ import annotations
 
-from rumor_client.process.lazy_imports import loading as _loading
+from rumor_client.process.lazy_imports import importing as _importing
 
 # Type checkers take this name as true; importing `typing` would cost ten times this package.
 TYPE_CHECKING = False
@@ -94,7 +99,7 @@ _HOMES = {
 def __getattr__(name: str) -> object:
     for module, names in _HOMES.items():
         if name in names:
-            with _loading:
+            with _importing:
                 import importlib
 
                 home = importlib.import_module(f"rumor_client.{module}")

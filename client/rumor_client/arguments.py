@@ -1,4 +1,4 @@
-"""What an app hands to a client, checked and made into what the client works with."""
+"""Validation of the arguments of `Client`: each is checked and made into what the client uses."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from rumor_client.errors import ConfigurationError
-from rumor_client.process.lazy_imports import loading
+from rumor_client.process.lazy_imports import importing
 from rumor_client.state.paths import state_path
 from rumor_client.state.protocol import State
 from rumor_shared.registry import Registry, load_registry, parse_registry
@@ -31,7 +31,7 @@ def state_from(
     """Return the state itself, or the one in a file: at `given`, else at the app's own place."""
     if given is not None and not isinstance(given, str | os.PathLike):
         return given
-    with loading:  # a simulation in memory needs no SQLite
+    with importing:  # a simulation in memory needs no SQLite
         from rumor_client.state.sqlite_state import SqliteState
 
     return SqliteState(state_path(app, endpoint) if given is None else given)
@@ -47,7 +47,7 @@ def check_key(key: str | None) -> str | None:
 
 def send(request: Request) -> Response:
     """Send a request with `rumor_client.upload.urllib_transport`. Raises NoAnswer."""
-    with loading:  # http and TLS are the slowest imports of all
+    with importing:  # http and TLS are the slowest imports of all
         from rumor_client.upload.urllib_transport import send
 
     return send(request)

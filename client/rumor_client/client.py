@@ -1,4 +1,4 @@
-"""The client that an app embeds: it records answers, and reports them if the owner agrees."""
+"""The class `Client` that an app embeds: it records answers, and uploads reports with consent."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from time import monotonic, sleep
 
 from rumor_client.perturbation.randomness import system_randomness
 from rumor_client.process.clock import utc_now
-from rumor_client.process.lazy_imports import loading
+from rumor_client.process.lazy_imports import importing
 
 # Type checkers take this name as true; what a client is made of is loaded by who makes one.
 TYPE_CHECKING = False
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rumor_client.recording.result import Result
     from rumor_client.state.protocol import State
     from rumor_client.state.report import Sent, Waiting
+    from rumor_client.upload.backoff import Jitter
     from rumor_client.upload.result import FlushResult
     from rumor_client.upload.retraction import Forgotten
     from rumor_client.upload.transport import Transport
@@ -48,8 +49,11 @@ class Client:
 
     With `background`, a daemon thread uploads about once in `upload_interval` seconds, and for at
     most two seconds at exit; else only `flush` does. `environ` and `policy` (a path) are where a
-    denial may come from beside the owner's word. `clock`, `transport` and `randomness` are seams
-    for tests; `transport` is a plain function from Request to Response.
+    denial may come from beside the owner's word. `clock`, `transport`, `randomness` and `jitter`
+    are seams for tests: `transport` is a plain function from Request to Response, and `jitter`
+    gives the uniform number in [0, 1) by which each random wait is scaled.
+
+    `registry` and `state` are attributes too: another client may be made on the same state.
 
     Making a client reads the registry and nothing else. Raises RegistryError, ConfigurationError,
     and OSError for a registry file that can't be read.
@@ -73,9 +77,10 @@ class Client:
         clock: Clock = utc_now,
         transport: Transport | None = None,
         randomness: Callable[[], Randomness] = system_randomness,
+        jitter: Jitter | None = None,
     ) -> None:
         # Exact arithmetic and the state file take ten times as long to load as this class.
-        with loading:
+        with importing:
             from rumor_client.arguments import check_key, registry_from, send, state_from
             from rumor_client.consent.consent import Consent
             from rumor_client.recording.ledger import AppCaps, app_cap
@@ -85,22 +90,22 @@ class Client:
             # A registry loads the mechanisms that it names.
             self.registry = registry_from(registry)
         self._caps = AppCaps(app_cap("daily_cap", daily_cap), app_cap("lifetime_cap", lifetime_cap))
-        self._state = state_from(state, app, endpoint)
+        self.state = state_from(state, app, endpoint)
         self._clock = clock
         self._randomness = randomness
         self.consent = Consent(
             (metric.purpose for metric in self.registry.metrics.values()),
-            self._state,
+            self.state,
             clock,
             environ=environ,
             policy=policy,
-            before_denial=self._let_go,
+            before_denial=self._await_request,
         )
         self._recorder = Recorder(
             self.registry,
             self._caps,
             bounds or Bounds(),
-            state=self._state,
+            state=self.state,
             consent=self.consent,
             clock=clock,
             randomness=randomness,
@@ -108,34 +113,35 @@ class Client:
         self._uploader: Uploader | None = None
         self._worker: Worker | None = None
         if endpoint is not None:
-            with loading:
+            with importing:
                 from rumor_client.upload.transport import check_endpoint
 
             self._uploader = self._make_uploader(
-                check_endpoint(endpoint), check_key(key), transport or send
+                check_endpoint(endpoint), check_key(key), transport or send, jitter
             )
             if background:
-                with loading:
+                with importing:
                     from rumor_client.upload.worker import (
                         Worker,  # threads only where they are wanted
                     )
 
-                self._worker = Worker(self._uploader, upload_interval)
+                self._worker = Worker(self._uploader, upload_interval, jitter)
 
     def _make_uploader(
         self,
         endpoint: str,
         key: str | None,
         transport: Transport,
+        jitter: Jitter | None,
     ) -> Uploader:
-        with loading:  # a client without an endpoint has no use for them
-            from rumor_client.upload.collector_api import Exchange
+        with importing:  # a client without an endpoint has no use for them
+            from rumor_client.upload.collector_api import CollectorApi
             from rumor_client.upload.uploader import Uploader
 
         # Bound to the consent and not to the client, which a thread must not keep alive.
         return Uploader(
-            Exchange(endpoint, key, transport, self._clock),
-            state=self._state,
+            CollectorApi(endpoint, key, transport, self._clock, jitter),
+            state=self.state,
             max_age_days=self.registry.max_age_days,
             granted=self.consent.is_granted,
             clock=self._clock,
@@ -163,7 +169,7 @@ class Client:
         collector's `Retry-After` is kept in any case.
         Nothing that the network, the collector or the state does is raised.
         """
-        with loading:
+        with importing:
             from rumor_client.upload.result import FlushResult, UploadStatus
 
         if self._uploader is None:
@@ -188,17 +194,23 @@ class Client:
 
     def status(self) -> Status:
         """Return what holds, what is spent and what waits. Raises StateBusy, StateUnavailable."""
-        with loading:
+        with importing:
             from rumor_client.inspection.status import status_of  # only who looks needs it
 
         stopped = self._uploader.stopped if self._uploader else None
         return status_of(
-            self.registry, self._caps, self._state, self.consent, self._clock(), stopped
+            self.registry,
+            self._caps,
+            self.state,
+            self.consent,
+            self._clock(),
+            stopped,
+            self._recorder.busy(),
         )
 
     def waiting(self) -> list[Waiting]:
         """Return every report that waits, oldest first. Raises StateBusy, StateUnavailable."""
-        with self._state.transaction() as transaction:
+        with self.state.transaction() as transaction:
             return transaction.waiting(None, 0, transaction.size().reports)
 
     def sent(self) -> list[Sent]:
@@ -206,7 +218,7 @@ class Client:
 
         Raises StateBusy and StateUnavailable.
         """
-        with self._state.transaction() as transaction:
+        with self.state.transaction() as transaction:
             return transaction.sent()
 
     def view(self) -> list[Seen]:
@@ -214,10 +226,10 @@ class Client:
 
         Raises StateBusy and StateUnavailable.
         """
-        with loading:
+        with importing:
             from rumor_client.inspection.view import seen  # only who looks needs it
 
-        with self._state.transaction() as transaction:
+        with self.state.transaction() as transaction:
             waiting = transaction.waiting(None, 0, transaction.size().reports)
             return seen(self.registry, waiting, transaction.sent())
 
@@ -230,13 +242,13 @@ class Client:
         does not keep this from being sent. Raises StateBusy and StateUnavailable, after which
         nothing is sent either.
         """
-        with loading:
+        with importing:
             from rumor_client.upload.retraction import forget  # once in a device's life
 
-        exchange = self._uploader.exchange if self._uploader else None
+        collector = self._uploader.collector if self._uploader else None
         deadline = monotonic() + timeout
         return forget(
-            self._state, exchange, self.consent.deny, self._randomness, deadline, give_up=give_up
+            self.state, collector, self.consent.deny, self._randomness, deadline, give_up=give_up
         )
 
     def close(self) -> None:
@@ -249,7 +261,7 @@ class Client:
             deadline = monotonic() + _LAST_REQUEST
             self._worker.close(deadline)
             self._worker.join(deadline)
-        self._state.close()
+        self.state.close()
 
     def __enter__(self) -> Client:
         return self
@@ -262,6 +274,6 @@ class Client:
     ) -> None:
         self.close()
 
-    def _let_go(self) -> None:
+    def _await_request(self) -> None:
         if self._uploader is not None:
-            self._uploader.let_go(_LAST_REQUEST)
+            self._uploader.await_request(_LAST_REQUEST)

@@ -1,4 +1,4 @@
-"""Every error the client raises on purpose, below `rumor_shared.errors.RumorError`.
+"""Exceptions: every error the client raises on purpose, below `rumor_shared.errors.RumorError`.
 
 ClientError
 ├── ConfigurationError   the client was made with something it can't use

@@ -1,8 +1,15 @@
-"""Explanations beside what the code enumerates: neither may lack the other."""
+"""Explanations of what the code enumerates: neither may lack the other.
+
+An enumeration's members and a dataclass's fields carry theirs as docstrings below them.
+"""
 
 from __future__ import annotations
 
+import ast
+import inspect
 from collections.abc import Iterable, Mapping
+from enum import Enum
+from itertools import pairwise
 
 NOTICE = (
     "<!-- Generated from the code by `python -m docs.generators`; change the code or the\n"
@@ -27,6 +34,25 @@ def check_explained(where: str, found: Iterable[str], explanations: Mapping[str,
     names = set(found)
     if names != set(explanations):
         raise Unexplained(where, names - set(explanations), set(explanations) - names)
+
+
+def meanings_of(kind: type) -> dict[str, str]:
+    """Return the docstring below each member of an enumeration, or below each field of a class.
+
+    Members go by their value, fields by their name; what has no docstring is left out.
+    """
+    (definition,) = ast.parse(inspect.getsource(kind)).body
+    assert isinstance(definition, ast.ClassDef)  # noqa: S101 - what the source of a class is
+    found = {}
+    for declared, below in pairwise(definition.body):
+        match declared, below:
+            case (
+                ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)),
+                ast.Expr(value=ast.Constant(value=str(text))),
+            ):
+                key = getattr(kind, name).value if issubclass(kind, Enum) else name
+                found[key] = " ".join(text.split())
+    return found
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ast
-import importlib
 import inspect
-import pkgutil
+import sys
 from collections.abc import Iterator, Mapping
 from datetime import date
 from decimal import Decimal
@@ -13,12 +12,11 @@ from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
-from docs.generators.explained import NOTICE, check_explained, table
-from docs.generators.field_meanings import ABSENT, MECHANISMS, METRIC, REGISTRY
+from docs.generators.explained import NOTICE, check_explained, meanings_of, table
 from docs.generators.field_recorder import Field, absent_as, recorder
 
-import rumor_shared.mechanisms
 from rumor_shared import metric, registry
+from rumor_shared.mechanisms.table import BUILT_IN, mechanism_class
 
 _VALUES = {"values": ["a", "b"]}
 _EPSILON = {"epsilon": Decimal(1)}
@@ -50,6 +48,61 @@ _SAMPLES: dict[str, list[dict[str, Any]]] = {
         {**_VALUES, "f": Decimal("0.5"), "p": Decimal("0.5"), "q": Decimal("0.75")},
     ],
 }
+MECHANISMS = {
+    "epsilon": "Epsilon of one report. What is charged never exceeds it.",
+    "values": "The closed domain, in an order that must not change within a revision.",
+    "cohorts": "How many cohorts there are. Under `rappor` a device keeps its cohort, and eight "
+    "bits of identity are the most; elsewhere each report draws one.",
+    "hash_range": "How many cells a value is hashed to.",
+    "field": "How many elements the field of the projective geometry has: a prime near "
+    "e^epsilon + 1.",
+    "columns": "How many columns a value is hashed to; a power of two under `hcms`.",
+    "bits": "Length of the Bloom filter.",
+    "hashes": "How many hashes set bits of the filter.",
+    "hashing": "Which bits a value sets: `mix` is ours, `rappor_md5` that of Google's clients.",
+    "client": "Under `rappor_md5`, whose devices report: `exact`, `python`, `cpp` or `java`.",
+    "epsilon_infinity": "What all reports of one unchanging value cost together. Give it with "
+    "`epsilon_first_report`, or give `f`, `p` and `q`.",
+    "epsilon_first_report": "What a single report costs; below `epsilon_infinity`.",
+    "f": "Probability that a bit of the permanent answer is a fair coin. 0 memoises nothing.",
+    "p": "Probability that a permanent 0 is reported as 1.",
+    "q": "Probability that a permanent 1 is reported as 1.",
+    "max_values": "How many values get a permanent answer of their own. A later one answers from "
+    "the slot that was filled last, so that such a change is not seen. A life costs at most "
+    "`epsilon_infinity` times this.",
+}
+
+# What holds where a field is absent, where the code computes it or leaves it out.
+ABSENT = {
+    "registry.daily_epsilon": "the largest `daily_epsilon` of a metric",
+    "registry.lifetime_epsilon": "no cap",
+    "metrics.question": "the name",
+    "metrics.family": "the name",
+    "metrics.daily_epsilon": "the epsilon of one report",
+    "metrics.lifetime_epsilon": "no cap",
+    "metrics.other": "none",
+    "metrics.expected_devices": "unknown",
+    "binary.values": '`["false", "true"]`',
+    "local_hashing.values": "any text",
+    "local_hashing.hash_range": "e^epsilon + 1, rounded",
+    "cms.values": "any text",
+    "hcms.values": "any text",
+    "pgr.field": "the most exact prime",
+    "rappor.f": "give `epsilon_infinity`",
+    "rappor.p": "give `epsilon_infinity`",
+    "rappor.q": "give `epsilon_infinity`",
+    "rappor.epsilon_infinity": "give `f`, `p`, `q`",
+    "rappor.max_values": "must be declared, unless f = 0",
+    "basic_rappor.max_values": "must be declared, unless f = 0",
+    "rappor.epsilon_first_report": "give `f`, `p`, `q`",
+    "basic_rappor.f": "give `epsilon_infinity`",
+    "basic_rappor.p": "give `epsilon_infinity`",
+    "basic_rappor.q": "give `epsilon_infinity`",
+    "basic_rappor.epsilon_infinity": "give `f`, `p`, `q`",
+    "basic_rappor.epsilon_first_report": "give `f`, `p`, `q`",
+}
+REGISTRY = meanings_of(registry.Registry)
+METRIC = meanings_of(metric.Metric)
 _READS = {
     "day",
     "epsilon",
@@ -68,7 +121,7 @@ _READS = {
 def page() -> str:
     """Return the page. Raises Unexplained for a field without a meaning, or the reverse."""
     top, every = _registry_fields()
-    mechanisms = {name: mechanism_fields(name) for name in names()}
+    mechanisms = {name: mechanism_fields(name) for name in BUILT_IN}
     own = {key for fields in mechanisms.values() for key in fields}
     check_explained("[registry]", top, REGISTRY)
     check_explained("[metrics.NAME]", every, METRIC)
@@ -94,28 +147,23 @@ def page() -> str:
         "## Fields of each mechanism",
         "",
     ]
-    for module in _modules():
-        lines += [f"### {', '.join(f'`{name}`' for name in module.NAMES)}", "", _about(module), ""]
-        shown = [mechanisms[name] for name in module.NAMES]
+    for kind in dict.fromkeys(map(mechanism_class, BUILT_IN)):
+        shared = [name for name in BUILT_IN if mechanism_class(name) is kind]
+        lines += [f"### {', '.join(f'`{name}`' for name in shared)}", "", kind.about(), ""]
+        shown = [mechanisms[name] for name in shared]
         if all(fields == shown[0] for fields in shown):
             lines += _table(shown[0], MECHANISMS)
             continue
-        for name, fields in zip(module.NAMES, shown, strict=True):
+        for name, fields in zip(shared, shown, strict=True):
             lines += [f"Under `{name}`:", "", *_table(fields, MECHANISMS)]
     return "\n".join(lines).rstrip() + "\n"
-
-
-def names() -> list[str]:
-    """Return every mechanism's name."""
-    return [name for module in _modules() for name in module.NAMES]
 
 
 def mechanism_fields(name: str) -> dict[str, Field]:
     """Return the fields that a mechanism reads, by its samples."""
     made = recorder()
-    module = next(module for module in _modules() if name in module.NAMES)
     for sample in _SAMPLES[name]:
-        module.MECHANISM.from_fields(name, made(sample, name))
+        mechanism_class(name).from_fields(name, made(sample, name))
     fields = {key: field for (_, key), field in made.found.items()}
     return {
         key: absent_as(field, ABSENT[f"{name}.{key}"]) if f"{name}.{key}" in ABSENT else field
@@ -169,15 +217,7 @@ def _worded(table_: str, field: Field) -> Field:
 
 
 def _modules() -> list[ModuleType]:
-    return [
-        importlib.import_module(f"rumor_shared.mechanisms.{found.name}")
-        for found in pkgutil.iter_modules(rumor_shared.mechanisms.__path__)
-    ]
-
-
-def _about(module: ModuleType) -> str:
-    paragraph = (module.__doc__ or "").split("\n\n")[0]
-    return " ".join(paragraph.split())
+    return [sys.modules[mechanism_class(name).__module__] for name in BUILT_IN]
 
 
 def _table(fields: Mapping[str, Field], meanings: Mapping[str, str]) -> list[str]:

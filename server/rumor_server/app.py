@@ -1,4 +1,4 @@
-"""The collector as an ASGI application: the door, devices' routes in front, FastAPI behind."""
+"""The collector as an ASGI application: authentication first, devices' routes, then FastAPI."""
 
 from __future__ import annotations
 
@@ -18,32 +18,35 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rumor_server.clock import system_day
 from rumor_server.errors import Overloaded
-from rumor_server.http.authentication import Access, Keyring, open_scopes
+from rumor_server.http.authentication import Authentication
 from rumor_server.http.counters import Counters
 from rumor_server.http.dashboard.routes import dashboard_router
 from rumor_server.http.device_route import DeviceRoute
-from rumor_server.http.docs_page import docs_page
+from rumor_server.http.docs_page import STYLE_HASH, docs_page
 from rumor_server.http.error_responses import answer_errors
-from rumor_server.http.gate import Gate
-from rumor_server.http.ip_rate_limit import AddressLimit, parse_proxies
+from rumor_server.http.ip_rate_limit import IpRateLimit
 from rumor_server.http.openapi import add_ingest
 from rumor_server.http.problem import problem_of
 from rumor_server.http.prometheus import PrometheusPage
-from rumor_server.http.quota import KeyLimits
-from rumor_server.http.routes.estimates import analyst_routes, operator_routes
+from rumor_server.http.query_limits import QueryLimits
+from rumor_server.http.quota import KeyQuotas, MeteredWriter
+from rumor_server.http.routes.estimates import analyst_routes
+from rumor_server.http.routes.operator import operator_routes
 from rumor_server.http.routes.reports import Ingest
 from rumor_server.http.routes.retractions import Retract
-from rumor_server.http.security_headers import SecurityHeaders
+from rumor_server.http.security_headers import SecurityHeaders, content_policy
 from rumor_server.operations.day_closing import close_old_days, compact_deltas
-from rumor_server.operations.periodic_tasks import Housekeeping
-from rumor_server.settings import Settings
-from rumor_server.statistics.authenticity.report_weights import ReportShapes, read_shapes
+from rumor_server.operations.keyring import Keyring
+from rumor_server.operations.periodic_tasks import PeriodicTasks
+from rumor_server.queries.service import QueryService
+from rumor_server.settings import Settings, open_scopes, parse_origins, parse_proxies
+from rumor_server.statistics.mechanisms.table import estimator_class
 from rumor_server.storage.operator_tables import Control
 from rumor_server.storage.receipts import Receipts
-from rumor_server.storage.registry_in_force import adopt
+from rumor_server.storage.registry_in_force import put_in_force
+from rumor_server.storage.report_weights import ReportWeights, read_weights
 from rumor_server.storage.store import Store
 from rumor_server.storage.writer import RETRY_SECONDS, Writer
-from rumor_shared.mechanism import mechanism_module
 from rumor_shared.registry import Registry
 from rumor_shared.version import __version__
 from rumor_shared.wire import REPORTS_PATH, RETRACTIONS_PATH
@@ -56,15 +59,15 @@ log = logging.getLogger(__name__)
 
 
 class Collector(FastAPI):
-    """FastAPI with a door in front, and with the routes that devices call taken out of its way."""
+    """FastAPI behind authentication, with the routes that devices call taken out of its way."""
 
     devices: Mapping[str, DeviceRoute]
-    door: ASGIApp
+    entrance: ASGIApp
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer what the door lets in; what the server's stop cuts off is told to come again."""
+        """Answer what is let in; what the server's stop cuts off is told to come again."""
         try:
-            await self.door(scope, receive, send)
+            await self.entrance(scope, receive, send)
         except asyncio.CancelledError:
             if scope["type"] != "http":
                 raise
@@ -101,10 +104,10 @@ def create_app(
     """
     is_open, proxies = open_scopes(settings), parse_proxies(settings.trusted_proxies)
     for metric in registry.metrics.values():
-        mechanism_module("rumor_server.statistics", metric.mechanism.name)
-    store.adopt(registry)
+        estimator_class(metric.mechanism.name)
+    store.declare(registry)
     control = Control(settings)
-    adopt(control, registry.sha256)
+    put_in_force(control, registry.sha256)
     writer = Writer(
         store,
         queue_reports=settings.queue_reports,
@@ -112,31 +115,48 @@ def create_app(
         reserve_bytes=settings.reserve_bytes,
     )
     receipts = Receipts(settings.receipts_folder)
-    counters, shapes = Counters(), ReportShapes(control)
-    keyring, limits = Keyring(control, settings.refresh_seconds), KeyLimits(control, today)
-    housekeeping = Housekeeping(control, keyring, limits, shapes, registry.sha256, today)
+    counters, weights = Counters(), ReportWeights(control)
+    keyring, quotas = Keyring(control, settings.refresh_seconds), KeyQuotas(control, today)
+
+    def write_used() -> None:
+        keyring.write_used(today())
+
+    periodic = PeriodicTasks(
+        control,
+        registry.sha256,
+        repeated=(weights.write, write_used, quotas.forget_past),
+        last=(weights.write, write_used, quotas.close),
+    )
+
+    service = QueryService(store, partial(read_weights, control))
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         current_default_thread_limiter().total_tokens = _ESTIMATING_THREADS
         writer.start()
-        beside = [
+        tasks = [
             asyncio.create_task(
                 close_old_days(
-                    writer, receipts, today, registry.max_age_days, settings.close_seconds
+                    writer,
+                    receipts,
+                    today,
+                    registry.max_age_days,
+                    settings.close_seconds,
+                    tuple(registry.metrics),
                 )
             ),
             asyncio.create_task(compact_deltas(writer)),
-            asyncio.create_task(housekeeping.run(settings.refresh_seconds)),
+            asyncio.create_task(periodic.run(settings.refresh_seconds)),
         ]
         try:
             yield
         finally:
-            for task in beside:
+            for task in tasks:
                 task.cancel()
                 with suppress(asyncio.CancelledError):
                     await task
-            await asyncio.to_thread(housekeeping.finish)
+            service.close()
+            await asyncio.to_thread(periodic.finish)
             if await asyncio.to_thread(writer.close, settings.drain_seconds):
                 store.close()
             else:
@@ -154,65 +174,62 @@ def create_app(
         # A redirect would repeat the Host that a stranger sent.
         redirect_slashes=False,
     )
-    gate = Gate(writer, limits, counters, shapes, today)
+    metered = MeteredWriter(writer, quotas, counters, weights.observe, today)
     app.devices = {
-        REPORTS_PATH: Ingest(registry, gate, today, settings.body_seconds),
+        REPORTS_PATH: Ingest(registry, metered, today, settings.body_seconds),
         RETRACTIONS_PATH: Retract(registry, writer, receipts, today, settings.body_seconds),
     }
-    app.door = _door(
-        Access(
+    app.entrance = _outermost(
+        Authentication(
             app.answer,
             keyring,
-            limits,
-            AddressLimit(settings.address_requests, proxies),
+            quotas,
+            IpRateLimit(settings.address_requests, proxies),
             counters,
             is_open=is_open,
             today=today,
             open_requests=settings.open_requests,
-            check_in_force=housekeeping.check_in_force,
-            origins=_origins(settings),
+            check_in_force=periodic.check_in_force,
+            origins=parse_origins(settings.cors_origins),
         ),
-        _origins(settings),
+        parse_origins(settings.cors_origins),
     )
     page = PrometheusPage(
         control, counters, registry.sha256, registry.max_age_days, today, lambda: writer.alive
     )
-    shapes_of = partial(read_shapes, control)
-    app.include_router(analyst_routes(store, registry, settings.body_seconds, shapes_of))
+    limits = QueryLimits()
+    app.include_router(analyst_routes(service, registry, settings.body_seconds, limits))
     app.include_router(
-        operator_routes(store, registry, writer, today, page, housekeeping.check_in_force)
+        operator_routes(store, registry, writer, today, page, periodic.check_in_force)
     )
     app.include_router(
         dashboard_router(
-            store,
+            service,
             registry,
             today=today,
             candidates=settings.candidates_folder,
             body_seconds=settings.body_seconds,
-            shapes=shapes_of,
+            limits=limits,
         )
     )
 
-    @app.get("/docs", include_in_schema=False, response_class=HTMLResponse)
-    def docs() -> str:
-        return docs_page(app.openapi(), "/openapi.json")
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> HTMLResponse:
+        policy = {"Content-Security-Policy": content_policy(STYLE_HASH)}
+        return HTMLResponse(docs_page(app.openapi(), "openapi.json"), headers=policy)
 
     answer_errors(app)
     return app
 
 
-def _origins(settings: Settings) -> tuple[str, ...]:
-    return tuple(one.strip() for one in settings.cors_origins.split(",") if one.strip())
-
-
-def _door(access: ASGIApp, origins: tuple[str, ...]) -> ASGIApp:
-    """Return what stands in front of the door: a browser's question comes without a key."""
+def _outermost(app: ASGIApp, origins: tuple[str, ...]) -> ASGIApp:
+    """Return what stands before authentication: a browser's preflight comes without a key."""
     if origins:
-        access = CORSMiddleware(
-            access,
+        app = CORSMiddleware(
+            app,
             allow_origins=origins,
             allow_methods=["GET", "HEAD", "POST"],
             allow_headers=["Authorization", "Content-Encoding", "Content-Type", "If-None-Match"],
             expose_headers=["ETag", "Link", "Retry-After"],
         )
-    return SecurityHeaders(access, cross_origin=bool(origins))
+    return SecurityHeaders(app, cross_origin=bool(origins))

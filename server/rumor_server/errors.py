@@ -1,10 +1,18 @@
 """Every error the collector raises on purpose.
 
 RumorError (shared)
-├── BadRequest           the request can't be answered; carries its HTTP status
-├── AccessRefused        no key, a wrong one, or one for something else
+├── BadRequest           the request can't be answered as it was sent
+│   ├── NotFound         nothing is known by this name
+│   ├── UnsupportedMedia another media type or content encoding
+│   ├── TooLarge         more than a request may hold
+│   │   └── BodyTooLarge more bytes than a body may have, on the wire or inflated
+│   ├── BrokenGzip       the compressed body is broken; what follows it is unread
+│   └── BodyTooSlow      the body did not arrive in its time
+├── AccessRefused        the key is for something else, or the page is another site's
+│   └── KeyRequired      no key, or none that is valid
 ├── TooManyRequests      a limit of a key or an address is used up
 ├── Overloaded           more waits than the queue may hold; nothing was written
+│   └── TooManyQueries   more questions wait for an answer than may
 ├── StoreError           the database can't be used
 │   ├── StoreUnavailable a commit failed, or nobody knows whether it did
 │   ├── DiskAlmostFull   too little space is left to promise durability
@@ -14,7 +22,8 @@ RumorError (shared)
 ├── CantListen           the host and port can't be listened on
 └── KeyProblem           a key can't be made or isn't known
 
-No message repeats anything that a client submitted.
+What each becomes over HTTP stands in one table, in `http/problem`. No message repeats anything that
+a client submitted.
 """
 
 from __future__ import annotations
@@ -26,22 +35,50 @@ from rumor_shared.os_errors import explain_listening
 
 
 class BadRequest(RumorError):
-    """The request can't be answered. `status` is the HTTP status, `detail` says what to do."""
+    """The request can't be answered as it was sent; `detail` says what to do."""
 
-    def __init__(self, status: int, detail: str, *, close: bool = False) -> None:
-        self.status = status
+    def __init__(self, detail: str) -> None:
         self.detail = detail
-        self.close = close
         super().__init__(detail)
 
 
-class AccessRefused(RumorError):
-    """No valid key (`status` 401, with the `challenge` to send), or not one for this (403)."""
+class NotFound(BadRequest):
+    """Nothing is known by this name."""
 
-    def __init__(self, status: int, detail: str, challenge: str | None = None) -> None:
-        self.status = status
+
+class UnsupportedMedia(BadRequest):
+    """The body has another media type or content encoding than is taken."""
+
+
+class TooLarge(BadRequest):
+    """The request holds more than one may."""
+
+
+class BodyTooLarge(TooLarge):
+    """The body has more bytes than it may, on the wire or inflated."""
+
+
+class BrokenGzip(BadRequest):
+    """The body is not one member of gzip; what follows it on the socket is unread."""
+
+
+class BodyTooSlow(BadRequest):
+    """The body did not arrive in its time."""
+
+
+class AccessRefused(RumorError):
+    """This may not be done with this key, or from this page; `detail` says what may."""
+
+    def __init__(self, detail: str) -> None:
         self.detail = detail
-        self.challenge = challenge
+        super().__init__(detail)
+
+
+class KeyRequired(AccessRefused):
+    """There is no key, or none that is valid; `challenges` are the ways to send one."""
+
+    def __init__(self, detail: str, challenges: tuple[str, ...]) -> None:
+        self.challenges = challenges
         super().__init__(detail)
 
 
@@ -59,6 +96,14 @@ class Overloaded(RumorError):
     def __init__(self, retry_after: int) -> None:
         self.retry_after = retry_after
         super().__init__("too many reports wait to be written; send them again later")
+
+
+class TooManyQueries(Overloaded):
+    """More questions wait for an answer than may, or one took too long."""
+
+    def __init__(self, retry_after: int) -> None:
+        self.retry_after = retry_after
+        RumorError.__init__(self, "too many questions wait for an answer; ask again later")
 
 
 class StoreError(RumorError):

@@ -14,11 +14,9 @@ import uvicorn
 from rumor_server.app import create_app
 from rumor_server.clock import system_day
 from rumor_server.errors import CantListen
-from rumor_server.http.authentication import open_scopes
-from rumor_server.http.ip_rate_limit import parse_proxies
 from rumor_server.http.slow_sockets import cutting_protocol
 from rumor_server.operations import logs
-from rumor_server.settings import Settings
+from rumor_server.settings import Settings, open_scopes, parse_proxies
 from rumor_server.storage.open_store import open_store
 from rumor_shared.registry import Registry, load_registry
 
@@ -83,6 +81,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _serve(registry: Registry, settings: Settings, listening: socket.socket) -> bool:
+    log.info("the database is %s", settings.database_name)
     for problem in (*registry.expired(system_day()), *registry.warnings()):
         log.warning("%s", problem)
     config = uvicorn.Config(

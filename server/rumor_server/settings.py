@@ -10,8 +10,11 @@ import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from enum import StrEnum
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
+from urllib.parse import urlsplit
 
 from rumor_server.errors import SettingsError
 
@@ -25,6 +28,24 @@ DATABASE = Path("rumor.sqlite3")
 _POSTGRES = ("postgresql://", "postgres://")
 RECEIPTS = Path("rumor.receipts")
 CANDIDATES = Path("rumor.candidates")
+
+
+Network = IPv4Network | IPv6Network
+
+
+class Scope(StrEnum):
+    """What a key is good for. An admin may also read; nobody but `ingest` sends reports."""
+
+    INGEST = "ingest"
+    """To send and to retract reports."""
+    ANALYST = "analyst"
+    """To read metrics, estimates and the dashboard."""
+    ADMIN = "admin"
+    """To read all that an analyst may, and `/metrics`."""
+
+    def allows(self, wanted: Scope) -> bool:
+        """Return whether a key of this scope may do what `wanted` names."""
+        return self is wanted or (self is Scope.ADMIN and wanted is Scope.ANALYST)
 
 
 class About(NamedTuple):
@@ -108,6 +129,17 @@ class Settings:
     ] = 2
 
     @property
+    def database_name(self) -> str:
+        """Where the database is: a file's whole path, or an address without its password."""
+        if not self.database_url:
+            return str(self.database.absolute())
+        found = urlsplit(self.database_url)
+        user, _, host = found.netloc.rpartition("@")
+        name, _, _ = user.partition(":")
+        # A password may stand among the parameters too.
+        return f"{found.scheme}://{name}{'@' if name else ''}{host}{found.path}"
+
+    @property
     def receipts_folder(self) -> Path:
         """Where receipts of retractions are kept."""
         return self.database.absolute().parent / self.receipts
@@ -116,6 +148,52 @@ class Settings:
     def candidates_folder(self) -> Path:
         """Where uploaded lists of candidates are kept."""
         return self.database.absolute().parent / self.candidates
+
+
+def open_scopes(settings: Settings) -> frozenset[Scope]:
+    """Return what is open without a key. Raises SettingsError where nobody decided and must.
+
+    On a loopback address what isn't decided is open. On any other, someone has to choose.
+    """
+    is_local = _is_loopback(settings.host)
+    chosen = set()
+    for name, scope in (
+        ("ingest_access", Scope.INGEST),
+        ("read_access", Scope.ANALYST),
+        ("metrics_access", Scope.ADMIN),
+    ):
+        choice = getattr(settings, name)
+        if not choice and not is_local:
+            raise SettingsError(
+                name,
+                "is not decided, and the collector would listen to other machines",
+                'set it to "key" (see `rumor keys create`), or to "open" to let everyone in',
+            )
+        if choice in ("", "open"):
+            chosen.add(scope)
+    return frozenset(chosen)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def parse_proxies(text: str) -> tuple[Network, ...]:
+    """Return the networks of a list with commas. Raises SettingsError."""
+    try:
+        return tuple(ip_network(part.strip()) for part in text.split(",") if part.strip())
+    except ValueError:
+        raise SettingsError(
+            "trusted_proxies", "is not a list of addresses and networks", "write 10.0.0.0/8"
+        ) from None
+
+
+def parse_origins(text: str) -> tuple[str, ...]:
+    """Return the origins of a list with commas."""
+    return tuple(one.strip() for one in text.split(",") if one.strip())
 
 
 def table() -> dict[str, tuple[type, About]]:
@@ -186,7 +264,7 @@ def load_settings(
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(file.read_text("utf-8"))
+        return tomllib.loads(file.read_text("utf-8-sig"))
     except UnicodeDecodeError:
         raise SettingsError(file.name, "is not UTF-8", "save it so") from None
     except tomllib.TOMLDecodeError as error:

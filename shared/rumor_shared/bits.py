@@ -6,6 +6,8 @@ integer of its bytes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rumor_shared.errors import MalformedPayload
 
 
@@ -35,3 +37,18 @@ def decode_bits(payload: bytes, bits: int) -> int:
     """Return the bit vector of a payload as an integer. Raises MalformedPayload."""
     check_bits(payload, bits)
     return int.from_bytes(payload, "little")
+
+
+def set_bits(payload: bytes, bits: int, values: Sequence[str] | None = None) -> str:
+    """Return which of `bits` bits are set, with the values they stand for where there are any."""
+    found = [
+        8 * at + bit
+        for at, byte in enumerate(payload)
+        if byte
+        for bit in range(8)
+        if byte >> bit & 1
+    ]
+    names = [f"{bit} ({values[bit]})" if values else str(bit) for bit in found]
+    if not names:
+        return f"no bit of {bits} set"
+    return f"bit{'s' if len(names) > 1 else ''} {', '.join(names)} of {bits} set"

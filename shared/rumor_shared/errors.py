@@ -3,6 +3,7 @@
 RumorError
 ├── RegistryError        the registry file is wrong; carries every Problem found
 ├── UnknownMechanism     no mechanism of that name is installed
+├── IncompleteMechanism  a package's mechanism lacks a part that was asked for
 ├── UnknownMetric        the registry has no metric of that name
 ├── InvalidValue         a value the metric can't take; refused before any draw
 └── MalformedPayload     bytes that the mechanism can't have made
@@ -48,13 +49,26 @@ class UnknownMechanism(RumorError):
         super().__init__(f"there is no mechanism named {name!r}")
 
 
+class IncompleteMechanism(RumorError, TypeError):
+    """The package of the mechanism `name` returns no class of the kind `wanted` from `function`."""
+
+    def __init__(self, name: str, function: str, wanted: str) -> None:
+        self.name = name
+        self.function = function
+        self.wanted = wanted
+        super().__init__(
+            f"mechanism {name!r}: `{function}()` of its package returns no class with all that "
+            f"{wanted} has; add what is missing"
+        )
+
+
 class UnknownMetric(RumorError):
     """The registry has no metric named `metric`."""
 
-    def __init__(self, metric: str) -> None:
+    def __init__(self, metric: str, hint: str = "") -> None:
         self.metric = metric
         super().__init__(
-            f"the registry has no metric named {metric!r}; declare it in the registry file"
+            f"the registry has no metric named {metric!r}; {hint}declare it in the registry file"
         )
 
 

@@ -1,1 +1,8 @@
-"""Populations that play real clients against a real collector."""
+"""Simulations: populations that play real clients against a real collector.
+
+Read `population` and `populations` (what devices hold), `crowd` and `mechanisms` (a whole
+population's tally by its exact law), with `draws`, `cohort_hashes` and `twins` below them; then
+what is made of it: `demo`, `sweep`, `audit`, `attacks`, `yardsticks`, `shuffling`, and
+`conformance` (a collector that judges clients). `plotting` and `tables` write results, `commands`
+are the faces.
+"""

@@ -96,7 +96,7 @@ def test_the_asgi_app_uploads_at_shutdown(collector: FakeCollector) -> None:
 
     async def live() -> None:
         asked = iter(["lifespan.startup", "lifespan.shutdown"])
-        told: list[str] = []
+        heard: list[str] = []
 
         async def receive() -> Any:
             message = next(asked)
@@ -109,10 +109,10 @@ def test_the_asgi_app_uploads_at_shutdown(collector: FakeCollector) -> None:
             return {"type": message}
 
         async def send(message: Any) -> None:
-            told.append(message["type"])
+            heard.append(message["type"])
 
         await app.application({"type": "lifespan"}, receive, send)
-        assert told == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
+        assert heard == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
 
     asyncio.run(live())
     assert len(collector.counted) == 3

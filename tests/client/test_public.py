@@ -111,7 +111,7 @@ def test_a_value_the_metric_cant_take_is_refused_before_anything_is_spent() -> N
             client.record("theme", value)
         assert "SECRET123" not in str(caught.value)
     assert client.status().spent_life == 0
-    with client._state.transaction() as transaction:
+    with client.state.transaction() as transaction:
         assert transaction.identity() is None
 
 

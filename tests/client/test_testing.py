@@ -108,6 +108,6 @@ def test_the_fake_collector_retracts_as_the_real_one_does() -> None:
         (report, "already"),
         (unknown, "not_counted_yet"),
     ):
-        assert collector._take_back(asked, batch["day"])["verdict"] == verdict
+        assert collector.take_back(asked, batch["day"])["verdict"] == verdict
     assert collector.judge(unknown, batch["day"])["verdict"] == "duplicate"
     assert collector.counted == {}

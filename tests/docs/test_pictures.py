@@ -7,10 +7,10 @@ from xml.etree import ElementTree
 import pytest
 from tests.docs.blocks import HOUSE
 
+from docs_figures import days, many_reports, mechanisms, one_report
+from docs_figures.__main__ import PICTURES, main
+from docs_figures.theme import SHARES, THEME
 from rumor_shared.epsilon import MICRO
-from rumor_simulations.pictures import days, many_reports, mechanisms, one_report
-from rumor_simulations.pictures.__main__ import PICTURES, main
-from rumor_simulations.pictures.theme import SHARES, THEME
 
 FOLDER = HOUSE / "docs" / "pictures"
 # The crowd's seed is fixed; with another, one of 12 estimates is this far off with 7e-9.

@@ -1,14 +1,17 @@
 """The reference is complete and as the code is: whatever the code has stands in the docs."""
 
+from dataclasses import dataclass
+from enum import StrEnum
+
 import pytest
-from docs.generators import commands_page, field_meanings, registry_page, routes_page, words_page
+from docs.generators import commands_page, registry_page, routes_page, words_page
 from docs.generators.__main__ import FOLDER, PAGES
-from docs.generators.explained import Unexplained, check_explained
+from docs.generators.explained import Unexplained, check_explained, meanings_of
 from tests.docs.blocks import HOUSE
 
 from rumor_server.http.prometheus import FAMILIES
 from rumor_server.settings import table
-from rumor_shared.mechanism import mechanism_module
+from rumor_shared.mechanisms.table import BUILT_IN
 
 # Bounds and defaults that say nothing of one field.
 _TABLES = {"registry", "metrics"}
@@ -23,9 +26,9 @@ def test_page_is_what_the_code_says(name: str) -> None:
 def test_every_field_of_a_registry_is_explained() -> None:
     """Each key that a reader's source asks for has a meaning, also where no sample leads to it."""
     explained = {
-        *field_meanings.REGISTRY,
-        *field_meanings.METRIC,
-        *field_meanings.MECHANISMS,
+        *registry_page.REGISTRY,
+        *registry_page.METRIC,
+        *registry_page.MECHANISMS,
     }
     assert registry_page.keys_in_source() - _TABLES == explained
 
@@ -33,8 +36,7 @@ def test_every_field_of_a_registry_is_explained() -> None:
 def test_every_mechanism_is_on_the_registry_page() -> None:
     """Each name that a registry may give as mechanism has its fields on the page."""
     page = (FOLDER / "registry.md").read_text("utf-8")
-    for name in registry_page.names():
-        assert name in mechanism_module("rumor_shared", name).NAMES
+    for name in BUILT_IN:
         assert f"`{name}`" in page
 
 
@@ -81,3 +83,28 @@ def test_hidden_routes_are_found() -> None:
     document, hidden = routes_page.described()
     assert {"GET /", "GET /docs"} <= hidden
     assert not {route.split()[1] for route in hidden} & set(document["paths"])
+
+
+class _Members(StrEnum):
+    ONE = "one"
+    """The first
+    of them."""
+    TWO = "two"
+    SILENT = "silent"
+
+
+@dataclass
+class _Fields:
+    a: int
+    """What a is."""
+    b: int = 0
+
+    def c(self) -> int:
+        """A method is no field."""
+        return self.a
+
+
+def test_meanings_stand_below_members_and_fields() -> None:
+    """The docstring below a member or a field is its meaning, on one line; others have none."""
+    assert meanings_of(_Members) == {"one": "The first of them."}
+    assert meanings_of(_Fields) == {"a": "What a is."}

@@ -20,14 +20,16 @@ import msgspec
 import numpy as np
 from starlette.requests import Request
 from starlette.types import Message
+from tests.harness.collector import REGISTRY
 
 from rumor_server.errors import BadRequest
 from rumor_server.http.body import read_body
 from rumor_server.http.candidates import read_candidates
+from rumor_server.http.problem import status_of
 from rumor_server.ingestion.batch import Batch, RetractionBatch, decode_batch, decode_retractions
 from rumor_server.rappor_import.files import RapporFileError, RapporParams, read_counts, read_params
 from rumor_server.rappor_import.map import read_map
-from rumor_server.storage.tally_transfer.tally_file import FORMAT, TallyFileError, read_tallies
+from rumor_server.storage.tally_file import FORMAT, TallyFileError, read_tallies
 from rumor_shared.errors import RegistryError
 from rumor_shared.registry import parse_registry
 from rumor_shared.wire import JSON, MAX_BATCH_BYTES, MSGPACK
@@ -51,7 +53,7 @@ def _refused(decode: Callable[[], object]) -> None:
     try:
         decode()
     except BadRequest as error:
-        if error.status not in _STATUSES or len(error.detail) > _LONGEST_DETAIL:
+        if status_of(error) not in _STATUSES or len(error.detail) > _LONGEST_DETAIL:
             raise
 
 
@@ -161,32 +163,6 @@ _FIELDS = tuple(f'"{name}":'.encode() for name in (*_ENVELOPE, *_REPORT, "report
 _NAMES = tuple(name.encode() for name in (*_ENVELOPE, *_REPORT, "reports", "retractions"))
 _WORDS = (*_FIELDS, b'"candidates":', b"2026-11-30", b"\\ud800", b"==", b"1e400", b"NaN")
 _RAPPOR = RapporParams(4, 2, 2, Fraction(1, 4), Fraction(3, 4), Fraction(1, 2))
-_REGISTRY = b"""
-[registry]
-max_age_days = 7
-daily_epsilon = 8.0
-[metrics.theme]
-revision = 1
-mechanism = "krr"
-epsilon = 1.0
-values = ["light", "dark"]
-owner = "a@example.org"
-purpose = "x"
-expires = 2027-12-31
-[metrics.page]
-revision = 1
-mechanism = "rappor"
-bits = 16
-hashes = 2
-cohorts = 4
-f = 0.5
-p = 0.25
-q = 0.75
-daily_epsilon = 100.0
-owner = "a@example.org"
-purpose = "x"
-expires = 2027-12-31
-"""
 _NUMBERS = (b"1e+05", b"1e999", b"nan", b"inf", b'"', b"\r\n", b"-0", b",,")
 
 TARGETS = {
@@ -214,7 +190,7 @@ TARGETS = {
     "candidates": Target(_candidates, (b'{"candidates":["a","b"]}',), _WORDS),
     "registry": Target(
         _registry,
-        (_REGISTRY,),
+        (REGISTRY.encode(),),
         (b"[metrics.", b'"oue"', b'"cms"', b'"pgr"', b"1e99", b"inf", b"nan", b"[[", b"{", b"'''"),
     ),
     "rappor-params": Target(

@@ -42,6 +42,7 @@ cohorts = 4
 f = 0.5
 p = 0.25
 q = 0.75
+max_values = 1
 daily_epsilon = 100.0
 owner = "test@example.org"
 purpose = "to test"
@@ -55,6 +56,8 @@ owner = "test@example.org"
 purpose = "to test"
 expires = 2026-11-28
 """
+# The same on the day that a process of its own has.
+LASTING = REGISTRY.replace("2026-12-31", "2999-12-31")
 
 
 def registry(text: str = REGISTRY) -> Registry:
@@ -105,9 +108,10 @@ def compact(document: Any) -> bytes:
 class Collector:
     """The application on a file, in this process, with a clock that a test may move."""
 
-    def __init__(self, client: TestClient, store: SqliteStore) -> None:
+    def __init__(self, client: TestClient, store: SqliteStore, database: Path) -> None:
         self.client = client
         self.store = store
+        self.database = database
         self.today = TODAY
 
     def send(self, document: dict[str, Any]) -> list[dict[str, Any]]:
@@ -151,7 +155,7 @@ def collector(database: Path, text: str = REGISTRY, **settings: Any) -> Iterator
         today=lambda: running.today,
     )
     client = TestClient(app, raise_server_exceptions=False)
-    running = Collector(client, store)
+    running = Collector(client, store, database)
     with client:
         yield running
 

@@ -15,15 +15,15 @@ from pathlib import Path
 import pytest
 from tests.harness.collector import TODAY
 from tests.harness.history_databases import Database
-from tests.harness.history_reports import A_DAYS_REPORTS, OWN, REGISTRY, Told, report_of
+from tests.harness.history_reports import A_DAYS_REPORTS, OWN, REGISTRY, SentReport, report_of
 from tests.server.storage.store_contract import together
 
 from rumor_server.errors import StoreError
 from rumor_server.ingestion.batch import Batch, RetractionBatch
 from rumor_server.ingestion.retraction import Retractions, screen_retractions
-from rumor_server.ingestion.screening import Charges, screen_batch
+from rumor_server.ingestion.screening import Charges, Result, ScreenedBatch, screen_batch
 from rumor_server.storage.receipts import Receipts
-from rumor_server.storage.store import Result, ScreenedBatch, Store
+from rumor_server.storage.store import Store
 from rumor_shared.wire import Retraction, Verdict
 
 CHARGES = Charges(REGISTRY)
@@ -53,7 +53,7 @@ class History:
     database: Database
     nodes: list[Store] = field(default_factory=list)
     receipts: list[Receipts] = field(default_factory=list)
-    told: list[Told] = field(default_factory=list)
+    sent_reports: list[SentReport] = field(default_factory=list)
     today: date = TODAY
     closed: date = date.min
     backups: list[Saved] = field(default_factory=list)
@@ -74,14 +74,14 @@ class History:
     def check(self) -> None:
         """Compare the tally with what was promised."""
         cells = self._cells()
-        for value, one in enumerate(self.told):
+        for value, one in enumerate(self.sent_reports):
             count = cells[value]
             assert count in {0, 1}, f"report {value} counts {count} times"
             assert one.is_possible or not count, f"report {value} counts though refused"
             assert not (one.is_forbidden and count), f"report {value} counts though taken back"
             if one.is_required and not (one.is_withdrawn or one.is_forbidden):
                 assert count, f"report {value} was acknowledged and does not count"
-        assert not any(cells[len(self.told) :])
+        assert not any(cells[len(self.sent_reports) :])
         assert max(self.spent.values(), default=0) <= A_DAYS_REPORTS
 
     def _cells(self) -> list[int]:
@@ -100,19 +100,19 @@ class History:
 
     def _open(self) -> Store:
         store = self.database.open()
-        store.adopt(REGISTRY)
+        store.declare(REGISTRY)
         return store
 
-    def _new(self, device: int, day: date, id_: bytes | None = None) -> Told:
-        self.told.append(report_of(len(self.told), device, day, id_))
-        return self.told[-1]
+    def _new(self, device: int, day: date, id_: bytes | None = None) -> SentReport:
+        self.sent_reports.append(report_of(len(self.sent_reports), device, day, id_))
+        return self.sent_reports[-1]
 
-    def _screened(self, sent: list[Told]) -> ScreenedBatch:
+    def _screened(self, sent: list[SentReport]) -> ScreenedBatch:
         reports = [one.report for one in sent]
         batch = Batch("test/1", sent[0].day.isoformat(), bytes([sent[0].device] * 16), reports)
         return screen_batch(batch, CHARGES, self.today, REGISTRY.max_age_days)
 
-    def _commit(self, node: int, batches: list[list[Told]], fate: int) -> None:
+    def _commit(self, node: int, batches: list[list[SentReport]], fate: int) -> None:
         """Commit a group; `fate` 0 loses the answer, 1 has a fault within, others are answered."""
         screened = [self._screened(sent) for sent in batches]
         store = self.nodes[node % NODES]
@@ -128,7 +128,7 @@ class History:
             for one, result in zip(sent, heard, strict=True):
                 self._hear(one, None if fate == 0 else result)
 
-    def _hear(self, one: Told, result: Result | None) -> None:
+    def _hear(self, one: SentReport, result: Result | None) -> None:
         if result is None:
             one.is_possible = True
         elif result.verdict is Verdict.ACCEPTED:
@@ -151,19 +151,19 @@ class History:
 
     def _replay(self, a: int, b: int, c: int) -> None:
         """Send again what was sent, whatever became of it."""
-        if self.told:
-            self._commit(a, [[self.told[b % len(self.told)]]], c)
+        if self.sent_reports:
+            self._commit(a, [[self.sent_reports[b % len(self.sent_reports)]]], c)
 
     def _conflict(self, a: int, b: int, c: int) -> None:
         """Send another report under an id that was used, of the same device or another."""
-        if self.told:
-            used = self.told[b % len(self.told)]
+        if self.sent_reports:
+            used = self.sent_reports[b % len(self.sent_reports)]
             day = used.day if a % 2 else self.today
             self._commit(a, [[self._new(a % DEVICES, day, used.report.id)]], c)
 
     def _race(self, a: int, b: int, c: int) -> None:
         """Have both nodes commit at the same time: new reports of one device, and an old one."""
-        old = [self.told[b % len(self.told)]] if self.told else []
+        old = [self.sent_reports[b % len(self.sent_reports)]] if self.sent_reports else []
         sent = [[self._new(a % DEVICES, self.today) for _ in range(2)] for _ in range(NODES)]
         groups = [[one, old] if old else [one] for one in sent]
         heard: dict[int, list[list[Result]]] = {}
@@ -185,10 +185,10 @@ class History:
 
     def _retract(self, a: int, b: int, c: int) -> None:
         """Take a report back, sent or not; a crash may come before the receipt or the answer."""
-        if a % 4 == 0 or not self.told:
+        if a % 4 == 0 or not self.sent_reports:
             one = self._new(b % DEVICES, self.today)
         else:
-            one = self.told[b % len(self.told)]
+            one = self.sent_reports[b % len(self.sent_reports)]
         batch = RetractionBatch("test/1", one.day.isoformat(), bytes(16), [one.report])
         sent: Retractions = screen_retractions(batch, self.today, REGISTRY.max_age_days)
         store = self.nodes[a % NODES]
@@ -232,9 +232,9 @@ class History:
         paths: list[Path] = []
         works: list[Callable[[], object]] = [lambda: paths.append(self.database.back_up())]
         if a % 2:
-            beside = self._new(b % DEVICES, self.today)
-            works.append(lambda: self._commit(a // 2, [[beside]], c))
-        kept = [(one.is_possible, one.is_required, one.is_withdrawn) for one in self.told]
+            during = self._new(b % DEVICES, self.today)
+            works.append(lambda: self._commit(a // 2, [[during]], c))
+        kept = [(one.is_possible, one.is_required, one.is_withdrawn) for one in self.sent_reports]
         if a % 2:
             kept[-1] = (True, False, False)
         together(works)
@@ -261,9 +261,9 @@ class History:
         del self.backups[number + 1 :]
         self.restores += 1
         self._start()
-        for one in self.told:
+        for one in self.sent_reports:
             one.is_possible = one.is_required = one.is_withdrawn = False
-        for one, flags in zip(self.told, kept, strict=False):
+        for one, flags in zip(self.sent_reports, kept, strict=False):
             one.is_possible, one.is_required, one.is_withdrawn = flags
         self.check()
         if lost is not None:

@@ -14,10 +14,9 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
-from tests.harness.collector import REGISTRY, batch, compact, report
+from tests.harness.collector import LASTING, batch, compact, report
 from tests.harness.collector_process import Answer, Serving
 
-LASTING = REGISTRY.replace("2026-12-31", "2999-12-31")
 # What a device does about an answer: it keeps what it sent and sends the same bytes again.
 AGAIN = {429, 500, 502, 503, 504}
 COUNTED = ["accepted", "duplicate"]
@@ -139,7 +138,7 @@ class Load:
             # Whoever has it counted says so, whichever took it.
             assert self._collectors.anywhere(body) == ["duplicate"] * 3
 
-    def _crowd(self, threads: ThreadPoolExecutor) -> None:
+    def _many_devices(self, threads: ThreadPoolExecutor) -> None:
         """CO-01, SV-06: a budget of ten that 25 ask for at once, and one report sent 20 times."""
         while not self._ended.is_set():
             pseudonym = os.urandom(16)
@@ -164,7 +163,7 @@ class Load:
     def run(self, meanwhile: Callable[[], None]) -> None:
         """Run the devices while `meanwhile` does what it does. Raises what a device met."""
         with ThreadPoolExecutor(25) as many, ThreadPoolExecutor(self._devices + 1) as threads:
-            works = [self._device] * self._devices + [partial(self._crowd, many)]
+            works = [self._device] * self._devices + [partial(self._many_devices, many)]
             running = [threads.submit(self._watched, work) for work in works]
             try:
                 meanwhile()

@@ -24,7 +24,6 @@ from rumor_client import (
     Request,
     Response,
 )
-from rumor_client.recording.ledger import EVERYTHING, LIFE, Account
 from rumor_client.testing import (
     Answer,
     FakeClock,
@@ -36,6 +35,7 @@ from rumor_client.testing import (
     page,
     refusal,
 )
+from rumor_shared.budget import EVERYTHING, LIFE, Account
 
 VALUES = 512
 EACH = 1_000_000
@@ -74,6 +74,7 @@ class Device:
             clock=clock,
             bounds=BOUNDS,
             randomness=truthful,
+            jitter=lambda: 0.0,
         )
         self.restart()
         self.other = self._client()
@@ -83,10 +84,7 @@ class Device:
         self.client = self._client()
 
     def _client(self) -> Client:
-        client = self._make()
-        assert client._uploader is not None
-        client._uploader.exchange.jitter = lambda: 0.0
-        return client
+        return self._make()
 
     def record(self, client: Client) -> None:
         """Report the next value there is."""
@@ -108,13 +106,13 @@ class Device:
     def forget(self, client: Client, *, give_up: bool) -> None:
         """Forget; what had been sent must count no more where the client says so."""
         self.consented = False
-        sent = {item.report.id for item in self.state._contents.sent()}
+        sent = {item.report.id for item in self.state.contents.sent()}
         try:
             done = client.forget(timeout=1, give_up=give_up)
             if done.complete and not give_up:
                 assert not sent & self.counted(), "what was taken back counts"
         finally:
-            left = self.state._contents
+            left = self.state.contents
             if not (left.sent() or left.drops() or left.beyond_recall() or left.size().reports):
                 self.forgotten = set(self.state.made)
 
@@ -124,7 +122,7 @@ class Device:
 
     def check(self) -> None:
         """Each report waits, was delivered, was taken back, or is a drop that was counted."""
-        contents = self.state._contents
+        contents = self.state.contents
         made = set(self.state.made) - self.forgotten
         waiting = {item.report.id for item in contents.waiting(None, 0, VALUES)}
         delivered = {item.report.id for item in contents.sent() if item.verdict is not None}
@@ -132,8 +130,8 @@ class Device:
         drops = contents.drops()
         unconfirmed = sum(n for reason, n in drops.items() if reason.startswith("unconfirmed"))
         certain = sum(drops.values()) - unconfirmed
-        told = len(waiting) + len(delivered) + len(taken_back) + contents.beyond_recall()
-        assert len(made) == told + certain + unconfirmed, "a report is lost, or told twice"
+        accounted = len(waiting) + len(delivered) + len(taken_back) + contents.beyond_recall()
+        assert len(made) == accounted + certain + unconfirmed, "a report is lost, or told twice"
         retracted = _ids(self.collector.retracted)
         assert delivered <= self.counted() | retracted, "a receipt for what never came"
         missing = len(made - waiting - self.counted() - retracted)
@@ -318,7 +316,7 @@ class Histories(RuleBasedStateMachine):
             made = Counter(report.day for report in device.state.made.values())
             labels = [LIFE, *(day.isoformat() for day in made)]
             accounts = [Account("all", EVERYTHING, label) for label in labels]
-            contents = device.state._contents
+            contents = device.state.contents
             expected = [made.total() * EACH, *(reports * EACH for reports in made.values())]
             assert contents.spent(accounts) == expected
             assert max(made.values(), default=0) <= DAILY_REPORTS
@@ -336,4 +334,4 @@ class Histories(RuleBasedStateMachine):
             device.check()
             device.forget(device.client, give_up=False)
             assert device.client.sent() == []
-            assert device.state._contents.size().reports == 0
+            assert device.state.contents.size().reports == 0

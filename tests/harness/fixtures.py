@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.harness.collector import Collector, collector
 
-from rumor_simulations.postgres_server import Server, binaries, serving
+from benchmarks.postgres_server import Server, binaries, serving
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ OWN = REGISTRY.metric("own")
 
 
 @dataclass
-class Told:
+class SentReport:
     """What the devices heard of one report, and may therefore rely on.
 
     `is_forbidden` outlives a restore, because there is a receipt; the rest is the database's.
@@ -45,8 +45,8 @@ class Told:
     is_forbidden: bool = False
 
 
-def report_of(value: int, device: int, day: date, id_: bytes | None = None) -> Told:
+def report_of(value: int, device: int, day: date, id_: bytes | None = None) -> SentReport:
     """Return the report of a value, under an id of its own unless another is given."""
     payload = value.to_bytes(OWN.mechanism.payload_bytes, "little")
     made = id_ or random.Random(value).randbytes(16)
-    return Told(device, day, Report(made, "own", 1, 0, payload))
+    return SentReport(device, day, Report(made, "own", 1, 0, payload))

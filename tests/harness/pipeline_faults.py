@@ -65,7 +65,7 @@ class Undebited(Client):
     def record(self, metric: str, value: object) -> Result:
         """Record, then take the debit back."""
         result = super().record(metric, value)
-        self._state.close()
+        self.state.close()
         with closing(sqlite3.connect(self._file, isolation_level=None)) as connection:
             connection.execute("UPDATE ledger SET spent = 0")
         return result
@@ -76,7 +76,7 @@ class Redrawing(Client):
 
     def flush(self, timeout: float | None = None) -> FlushResult:
         """Exchange the payloads of what waits, then upload."""
-        with self._state.transaction() as transaction:
+        with self.state.transaction() as transaction:
             waiting = [w.report for w in transaction.waiting(None, 0, 100)]
             transaction.drop([report.id for report in waiting], "redrawn")
             for report in waiting:

@@ -14,13 +14,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.harness.collector_history import STEPS, History, Step
 from tests.harness.history_databases import Database, File, Tables
+from tests.harness.reproductions import COLLECTOR
 
+from benchmarks.postgres_server import Server, binaries
 from rumor_server.storage.postgres import store as postgres_store
 from rumor_server.storage.postgres.connection import upgrade
 from rumor_server.storage.postgres.store import PostgresStore
 from rumor_server.storage.sqlite import store as sqlite_store
 from rumor_server.storage.sqlite.store import SqliteStore
-from rumor_simulations.postgres_server import Server, binaries
 
 HISTORIES = int(os.environ.get("RUMOR_HISTORIES", "32"))
 # A history takes tenths of a second; a slow disk gets ten times that.
@@ -67,13 +68,11 @@ def test_keeps_every_promise_on_postgres(tables: Database, steps: list[Step]) ->
     History(tables).play(steps)
 
 
-LONG: list[Step] = [
-    *[("send", number, number * 7, 2) for number in range(12)],
-    ("backup", 0, 0, 0),
-    *[("retract", 1, number, 2) for number in range(8)],
-    *[("replay", 1, number, 2) for number in range(8)],
-    ("restore", 0, 0, 2),
-]
+@pytest.mark.parametrize("database", ["file", "tables"])
+@pytest.mark.parametrize("name", COLLECTOR)
+def test_keeps_what_once_failed(name: str, database: str, request: pytest.FixtureRequest) -> None:
+    """Each history that ever failed keeps every promise now."""
+    History(request.getfixturevalue(database)).play(COLLECTOR[name])
 
 
 @pytest.mark.parametrize("database", ["file", "tables"])
@@ -91,7 +90,7 @@ def test_sees_a_report_that_counts_twice(database: str, request: pytest.FixtureR
         work(connection, kept)
 
     with patch.object(module, name, twice), pytest.raises(AssertionError, match="counts 2 times"):
-        History(played).play(LONG[:12])
+        History(played).play(COLLECTOR["a tally that was written twice"])
 
 
 @pytest.mark.parametrize("database", ["file", "tables"])
@@ -105,7 +104,7 @@ def test_sees_a_report_that_was_lost(database: str, request: pytest.FixtureReque
         patch.object(module, name, lambda *_: None),
         pytest.raises(AssertionError, match="acknowledged and does not count"),
     ):
-        History(played).play(LONG[:12])
+        History(played).play(COLLECTOR["a tally that was not written"])
 
 
 @pytest.mark.parametrize("database", ["file", "tables"])
@@ -119,8 +118,7 @@ def test_sees_a_retraction_that_a_restore_undid(
         patch.object(store, "replay", lambda *_: 0),
         pytest.raises(AssertionError, match="though taken back"),
     ):
-        History(played).play(LONG)
-    History(played).play(LONG)
+        History(played).play(COLLECTOR["a retraction that a restore undid"])
 
 
 @pytest.mark.parametrize("database", ["file", "tables"])
@@ -128,10 +126,8 @@ def test_sees_a_restore_that_opens_days(database: str, request: pytest.FixtureRe
     """The simulation finds a planted fault: a restore that closes no day without being told to."""
     played = request.getfixturevalue(database)
     store = SqliteStore if database == "file" else PostgresStore
-    steps: list[Step] = [*LONG, ("send", 0, 2, 2)]
     with (
         patch.object(store, "close_days", lambda *_: date.min),
         pytest.raises(AssertionError, match="closed day was taken"),
     ):
-        History(played).play(steps)
-    History(played).play(steps)
+        History(played).play(COLLECTOR["a day that a restore opened"])

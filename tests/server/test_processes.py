@@ -12,11 +12,10 @@ import psycopg
 import pytest
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
-from tests.harness.collector import report
+from tests.harness.collector import LASTING, report
 from tests.harness.collector_process import Serving
 from tests.harness.collector_processes import (
     COUNTED,
-    LASTING,
     PATIENCE_SECONDS,
     Load,
     fleet,
@@ -25,8 +24,8 @@ from tests.harness.collector_processes import (
     today,
 )
 
+from benchmarks.postgres_server import Server
 from rumor_server.storage.postgres.connection import upgrade
-from rumor_simulations.postgres_server import Server
 
 # `rumor serve` on a machine whose clock is so many days ahead.
 AHEAD = """

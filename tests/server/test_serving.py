@@ -17,8 +17,8 @@ from tests.harness.collector import REGISTRY, batch, compact, report
 from tests.harness.collector_process import Serving
 
 from rumor_server.clock import system_day
-from rumor_server.operations.keyring import Scope, create_key
-from rumor_server.settings import Settings
+from rumor_server.operations.keyring import create_key
+from rumor_server.settings import Scope, Settings
 from rumor_server.storage.operator_tables import Control
 from rumor_server.storage.sqlite.store import SqliteStore
 

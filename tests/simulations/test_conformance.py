@@ -6,7 +6,6 @@ import io
 import json
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,14 +13,13 @@ from tests.harness.devices import ROOT
 
 from rumor_client import Client, MemoryState, Request, Response
 from rumor_client.arguments import send
-from rumor_client.perturbation.mechanisms import krr
+from rumor_client.perturbation.mechanisms.table import BUILT_IN, perturber
 from rumor_client.perturbation.randomness import Randomness
 from rumor_client.process.clock import utc_now
 from rumor_client.state.report import Report
 from rumor_client.testing import client_for
 from rumor_client.upload import uploader as upload
-from rumor_client.upload.encoding import body_of, text_of
-from rumor_shared.mechanism import mechanism_module
+from rumor_client.upload.encoding import encode_batch, text_of
 from rumor_simulations.commands.conformance import main
 from rumor_simulations.conformance.judge import Judge
 from rumor_simulations.conformance.registry import registry, registry_text
@@ -40,14 +38,10 @@ def test_the_vectors_are_current() -> None:
 
 def test_every_mechanism_has_vectors() -> None:
     """Each mechanism that a client has is in the registry of the kit, and has payloads."""
-    modules = {path.stem for path in Path(krr.__file__).parent.glob("*.py")} - {"__init__"}
     with_payloads = {
-        mechanism_module(
-            "rumor_client.perturbation", registry().metric(each["metric"]).mechanism.name
-        ).__name__
-        for each in vectors()["payloads"]
+        type(perturber(registry().metric(each["metric"]))) for each in vectors()["payloads"]
     }
-    assert {name.rpartition(".")[2] for name in with_payloads} == modules
+    assert with_payloads == {made() for made in BUILT_IN.values()}
 
 
 def test_payload_vectors_hold_exactly_the_bytes_that_are_read() -> None:
@@ -58,8 +52,7 @@ def test_payload_vectors_hold_exactly_the_bytes_that_are_read() -> None:
             continue
         stream = io.BytesIO(bytes.fromhex(each["random"]))
         read = Randomness(stream.read)
-        module = mechanism_module("rumor_client.perturbation", metric.mechanism.name)
-        payload = module.perturb(metric, each["value"], each["cohort"], read)
+        payload = perturber(metric).perturb(each["value"], each["cohort"], read)
         assert payload.hex() == each["payload"]
         assert stream.read() == b""
 
@@ -100,18 +93,15 @@ def judged(client_of: Callable[[str], Client], seconds: float = 90) -> Judge:
 
 def client_of(url: str, **given: Any) -> Client:
     """Return our client, eager."""
-    client = client_for(
+    return client_for(
         registry(),
         endpoint=url,
         state=MemoryState(),
         clock=utc_now,
         background=True,
         upload_interval=0.1,
-        **({"transport": send} | given),
+        **({"transport": send, "jitter": lambda: 0.1} | given),
     )
-    assert client._uploader is not None
-    client._uploader.exchange.jitter = lambda: 0.1
-    return client
 
 
 @pytest.fixture(autouse=True)
@@ -151,14 +141,14 @@ def test_a_client_with_fresh_noise_on_retry_fails(monkeypatch: pytest.MonkeyPatc
         nonlocal count
         count += 1
         changed = bytes([count % 3])
-        body = body_of(day, name, reports, *rest)
+        body = encode_batch(day, name, reports, *rest)
         colour = [report for report in reports if report.metric == "colour"]
         for report in colour:
             old = f'"payload":"{text_of(report.payload)}"'.encode()
             body = body.replace(old, f'"payload":"{text_of(changed)}"'.encode())
         return body
 
-    monkeypatch.setattr(upload, "body_of", fresh)
+    monkeypatch.setattr(upload, "encode_batch", fresh)
     judge = judged(client_of, seconds=4)
     assert judge.checks["same bytes"].verdict == "FAIL"
     assert "FAIL      same bytes" in judge.report()
@@ -207,7 +197,7 @@ def test_each_rule_of_the_schema_is_judged(change: Callable[[bytes], bytes], wha
     """A body that breaks one rule fails, with the rule in the judgement."""
     day = utc_now().date().replace(year=2026, month=1, day=1)
     report = Report(bytes(16), day, "colour", 1, 0, b"\0", "conformance")
-    body = change(body_of(day, bytes(16), [report]))
+    body = change(encode_batch(day, bytes(16), [report]))
     judge = Judge()
     reply = judge.meet("/v1/reports", {"content-type": "application/json"}, body, [])
     assert reply.status == 400
@@ -221,7 +211,7 @@ def test_two_days_over_one_connection_or_name_are_judged() -> None:
         day = utc_now().date().replace(year=2026, month=1, day=number)
         report = Report(bytes([number] * 16), day, "colour", 1, 0, b"\0", "conformance")
         headers = {"content-type": "application/json"}
-        judge.meet("/v1/reports", headers, body_of(day, bytes(16), [report]), connection)
+        judge.meet("/v1/reports", headers, encode_batch(day, bytes(16), [report]), connection)
     assert set(judge.checks["one day"].faults) == {
         "two days came over one connection",
         "two days came under one pseudonym",

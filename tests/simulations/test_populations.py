@@ -7,10 +7,9 @@ from collections import Counter
 import pytest
 
 from rumor_shared.registry import parse_registry
-from rumor_simulations.browsers import absent_labels, browsers
 from rumor_simulations.demo.scenario import CANDIDATES, SCENARIOS, Scenario
 from rumor_simulations.population import Population
-from rumor_simulations.surnames import surnames
+from rumor_simulations.populations.from_packages import absent_labels, browsers, surnames
 
 
 def test_shares_sum_to_one_and_are_ranked() -> None:

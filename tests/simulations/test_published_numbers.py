@@ -16,10 +16,15 @@ from rumor_simulations.yardsticks.hierarchy import (
     cover,
     measure_hierarchy,
 )
-from rumor_simulations.yardsticks.numbers import duchi, hybrid, measure_numbers, piecewise
-from rumor_simulations.yardsticks.poisoned import measure_poisoning
-from rumor_simulations.yardsticks.shuffled import measure_shuffling
-from rumor_simulations.yardsticks.two_rounds import measure_two_rounds
+from rumor_simulations.yardsticks.identities import measure_shuffling
+from rumor_simulations.yardsticks.unoffered import (
+    duchi,
+    hybrid,
+    measure_numbers,
+    measure_two_rounds,
+    piecewise,
+)
+from rumor_simulations.yardsticks.variances import measure_poisoning
 
 
 @pytest.mark.parametrize(

@@ -8,20 +8,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rumor_server.statistics.estimation import estimate_metric
-from rumor_simulations.yardsticks.block_hadamard import BlockHadamard
-from rumor_simulations.yardsticks.identities import measure_identities
-from rumor_simulations.yardsticks.numbers import measure_numbers
+from rumor_server.statistics.mechanisms import estimate_metric
+from rumor_simulations.mechanisms import population_tally
+from rumor_simulations.yardsticks.identities import measure_identities, measure_shuffling
 from rumor_simulations.yardsticks.populations import question, spike, zipf
-from rumor_simulations.yardsticks.report import table
-from rumor_simulations.yardsticks.shuffled import measure_shuffling
-from rumor_simulations.yardsticks.two_rounds import measure_two_rounds
+from rumor_simulations.yardsticks.unoffered import (
+    BlockHadamard,
+    measure_numbers,
+    measure_two_rounds,
+)
 from rumor_simulations.yardsticks.variances import (
+    mean_squares,
     measure_pgr_files,
     measure_spikes,
     subset_tally,
 )
-from rumor_simulations.yardsticks.yardstick import Yardstick
+from rumor_simulations.yardsticks.yardstick import Yardstick, table
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "accuracy.md"
 
@@ -37,13 +39,48 @@ def test_numbers_that_follow_from_parameters() -> None:
 
 
 def test_measurements_are_reproduced() -> None:
-    """Y1 to Y4 with one run, Y8 with eighty: within five standard errors of the prediction."""
-    yardsticks = [*measure_pgr_files(1), *measure_spikes(80)]
+    """Y1 to Y4 with two runs, Y8 with eighty: within five standard errors of the prediction."""
+    yardsticks = [*measure_pgr_files(2), *measure_spikes(80)]
     assert len(yardsticks) == 13
     for one in yardsticks:
         assert one.reproduced, one.what
         # Y1 to Y4 were published with errors of about 1%, Y8 with .5%.
         assert one.predicted == pytest.approx(one.published, rel=0.015)
+        # Two runs say little of their own spread, so what they found is held to a share as well.
+        assert one.measured == pytest.approx(one.predicted, rel=0.05)
+
+
+def test_error_of_dependent_squares() -> None:
+    """S-08: squares of a pgr spike go together; the spread of runs says so (false alarms 1e-6)."""
+    metric, rng = question("pgr", "5", 1000), np.random.default_rng(9)
+    squares = mean_squares(metric, lambda: spike(1000, 1000), population_tally, 400, rng)
+    variance = float(squares.mean())
+    as_if_independent = variance * (2 / 1000) ** 0.5
+    assert squares.std(ddof=1) > 3 * as_if_independent
+    of_runs = squares.reshape(40, 10)
+    t = (of_runs.mean(axis=1) - variance) / (of_runs.std(axis=1, ddof=1) / 10**0.5)
+    # The scale of forty t's of nine degrees of freedom is 1.13; six times as much is the fault.
+    assert np.median(np.abs(t)) < 1.6
+
+
+def test_a_single_run_has_no_error() -> None:
+    """One run is refused: nothing tells how far it may be off."""
+    with pytest.raises(ValueError, match="at least 2"):
+        list(measure_spikes(1))
+
+
+def test_few_runs_are_not_taken_for_many() -> None:
+    """Five errors that were estimated from few runs are no five sigmas: z tells the difference."""
+    few = Yardstick("Y", "what", 100.0, None, 106.0, 1.0, freedom=9)
+    many = Yardstick("Y", "what", 100.0, None, 106.0, 1.0, freedom=10_000)
+    known = Yardstick("Y", "what", 100.0, None, 106.0, 1.0)
+    assert few.reproduced
+    assert not many.reproduced
+    assert known.z == 6
+    assert few.z == pytest.approx(3.72, abs=0.01)
+    assert Yardstick("Y", "what", 100.0, None, 94.0, 1.0, freedom=9).z == pytest.approx(
+        -3.72, abs=0.01
+    )
 
 
 def test_miss_is_seen() -> None:
@@ -79,9 +116,9 @@ def test_sets_are_drawn_by_their_law() -> None:
     """The short way to draw sets has the mean and the variance of the long way (5 sigmas)."""
     metric = question("subset", "1", 12)
     rng = np.random.default_rng(3)
-    crowd = spike(12, 400)
-    runs = [estimate_metric(metric, subset_tally(metric, crowd, rng)) for _ in range(200)]
-    scores = np.array([(run.frequency - crowd.shares) / run.std_error for run in runs])
+    population = spike(12, 400)
+    runs = [estimate_metric(metric, subset_tally(metric, population, rng)) for _ in range(200)]
+    scores = np.array([(run.frequency - population.shares) / run.std_error for run in runs])
     assert np.abs(scores.mean(axis=0)).max() < 5 / 200**0.5
     # Twelve scores of a run are dependent: they add up to nothing.
     assert abs(np.square(scores).mean() - 1) < 5 * (2 / 200) ** 0.5

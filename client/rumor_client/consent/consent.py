@@ -1,4 +1,4 @@
-"""Consent: `unset`, `granted` or `denied` for each purpose, with the date it was given.
+"""The consent of the owner: `unset`, `granted` or `denied` for each purpose, with its date.
 
 The most restrictive of environment, policy and stored choice wins; nothing stored means off. The
 table of precedence is in docs/consent.md, and tested from there.
@@ -15,7 +15,7 @@ from datetime import date
 from enum import StrEnum
 
 from rumor_client.consent.policy import Policy, denied_by_environment
-from rumor_client.errors import ConfigurationError
+from rumor_client.errors import ConfigurationError, StateUnavailable
 from rumor_client.process.clock import Clock
 from rumor_client.state.protocol import State
 from rumor_shared.days import utc_day
@@ -28,8 +28,11 @@ class Choice(StrEnum):
     """What was decided for a purpose."""
 
     UNSET = "unset"
+    """Nobody was asked. Nothing is recorded."""
     GRANTED = "granted"
+    """The owner said yes, and neither policy nor environment says no."""
     DENIED = "denied"
+    """The owner, a policy or the environment said no."""
 
 
 @dataclass(frozen=True)
@@ -93,19 +96,29 @@ class Consent:
         other purposes go on under a new one, and pay anew for their permanent answers. The ledger's
         totals stay. Returns whether the bytes are gone from the file as well; False means that a
         reader was in the way and that the next open tries again (see `Status.erasure_pending`).
-        Raises ConfigurationError, StateBusy and StateUnavailable; nothing is sent even so.
+        A denial needs no room: on a full disk all purposes are denied at once, and their bytes go
+        with the first transaction that there is room for. Raises ConfigurationError, StateBusy and
+        StateUnavailable; nothing is sent even so.
         """
         chosen = self._chosen(purpose)
         self._denied_here = self._denied_here.union(chosen)
         self._before_denial()
         today = utc_day(self._clock())
+        try:
+            self._store_denial(purpose, chosen, today)
+        except StateUnavailable:
+            if not self._state.revoke():
+                raise
+            return False
+        return self._state.scrub()
+
+    def _store_denial(self, purpose: str | None, chosen: Iterable[str], today: date) -> None:
         with self._state.transaction(wait=DENIAL_WAIT) as transaction:
             # A purpose of an earlier registry was granted too: "all" means it as well.
             earlier = transaction.choices() if purpose is None else ()
             for name in {*chosen, *earlier}:
                 transaction.choose(name, Choice.DENIED.value, today)
             transaction.erase(purpose)
-        return self._state.scrub()
 
     def effective(self, purpose: str) -> Effective:
         """Return what holds for `purpose`. Raises StateBusy and StateUnavailable."""

@@ -1,4 +1,4 @@
-"""What the device's owner can ask: what holds, what is spent, what waits, what was dropped."""
+"""The status report for the owner: what holds, what is spent, what waits, what was dropped."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from rumor_client.consent.consent import Consent, Effective
-from rumor_client.recording.ledger import EVERYTHING, LIFE, Account, AppCaps
+from rumor_client.recording.ledger import AppCaps
 from rumor_client.state.protocol import State
+from rumor_client.state.report import BUSY
+from rumor_shared.budget import EVERYTHING, LIFE, Account
 from rumor_shared.days import utc_day
 from rumor_shared.epsilon import MICRO, format_micro
 from rumor_shared.registry import Registry
@@ -21,8 +23,9 @@ class Status:
     `spent_today` and `spent_life` are the totals over all metrics; the caps are the stricter of the
     registry's and the app's, None where there is none. `sent` reports can still be taken back,
     `beyond_recall` are too old for it. `dropped` counts by reason; under "unconfirmed:..." are
-    reports that may have been counted all the same. `stopped` says why the collector refuses this
-    client, if it does. `erasure_pending` is True while deleted bytes may still be in the file.
+    reports that may have been counted all the same. `busy` answers found the state locked by other
+    threads or processes, and no report was made of them. `stopped` says why the collector refuses
+    this client, if it does. `erasure_pending` is True while deleted bytes may still be in the file.
     `str()` of it is what an owner should read.
     """
 
@@ -36,6 +39,7 @@ class Status:
     sent: int
     beyond_recall: int
     dropped: Mapping[str, int]
+    busy: int
     stopped: str | None
     erasure_pending: bool
 
@@ -52,6 +56,8 @@ class Status:
             lines.append(f"               {self.beyond_recall} that are too old to be taken back")
         for reason, reports in sorted(self.dropped.items()):
             lines.append(f"dropped        {reports} reports: {reason.replace(':', ', ')}")
+        if self.busy:
+            lines.append(f"busy           {self.busy} answers found the state locked, and are lost")
         if self.stopped:
             lines.append(f"stopped        {self.stopped}")
         if self.erasure_pending:
@@ -66,6 +72,7 @@ def status_of(
     consent: Consent,
     now: datetime,
     stopped: str | None,
+    busy: int,
 ) -> Status:
     """Return the state of a client of this registry. Raises StateBusy and StateUnavailable."""
     accounts = [
@@ -78,7 +85,7 @@ def status_of(
         size = transaction.size()
         sent = sum(item.may_count for item in transaction.sent())
         beyond_recall = transaction.beyond_recall()
-        dropped = transaction.drops()
+        dropped = dict(transaction.drops())
     days = (registry.daily_epsilon, caps.daily)
     lives = (registry.lifetime_epsilon, caps.lifetime)
     return Status(
@@ -91,6 +98,7 @@ def status_of(
         waiting_bytes=size.stored,
         sent=sent,
         beyond_recall=beyond_recall,
+        busy=busy + dropped.pop(BUSY, 0),
         dropped=dropped,
         stopped=stopped,
         erasure_pending=state.erasure_pending(),

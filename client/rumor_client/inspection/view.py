@@ -1,20 +1,19 @@
-"""What the owner sees of each report: its bytes, its bits, and what they say, which is not the
+"""The view of single reports for the owner: bytes, bits, and what they say, which is not the
 truth.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from bitarray import bitarray
 
+from rumor_client.perturbation.mechanisms.table import perturber
 from rumor_client.state.report import Report, Sent, Waiting
-from rumor_shared.mechanism import mechanism_module
 from rumor_shared.registry import Registry
 
 WAITING = "waiting"
-_ONE = bitarray("1")
 
 
 @dataclass(frozen=True)
@@ -62,19 +61,7 @@ def meaning(registry: Registry, report: Report) -> str:
     metric = registry.metrics.get(report.metric)
     if metric is None or metric.revision != report.revision:
         return "something that this registry no longer describes"
-    said: str = mechanism_module("rumor_client.perturbation", metric.mechanism.name).meaning(
-        metric, report.payload
-    )
-    return said
-
-
-def set_bits(payload: bytes, bits: int, values: Sequence[str] | None = None) -> str:
-    """Return which of `bits` bits are set, with the values they stand for where there are any."""
-    found = list(_bits(payload).search(_ONE))
-    if not found:
-        return f"no bit of {bits} set"
-    names = [f"{bit} ({values[bit]})" if values else str(bit) for bit in found]
-    return f"bit{'s' if len(names) > 1 else ''} {', '.join(names)} of {bits} set"
+    return perturber(metric).meaning(report.payload)
 
 
 def _bits(payload: bytes) -> bitarray:

@@ -1,4 +1,4 @@
-"""Three draws on a stream of random bytes: the only way a mechanism meets chance.
+"""The random source: three draws on a stream of bytes, the only way a mechanism meets chance.
 
 `system_randomness()` reads the operating system's CSPRNG; it is the one accessor of production
 code, holds no bytes between reports and is therefore safe across fork. `permanent_randomness` reads

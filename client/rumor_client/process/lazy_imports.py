@@ -1,4 +1,4 @@
-"""A fork waits while a part of the client is loaded on another thread.
+"""The passage around lazy imports: a fork waits while another thread loads a part of the client.
 
 Python locks a module while it is imported, and a child would find that lock held by a thread that
 it does not have: the first client it makes would wait for ever.
@@ -6,15 +6,6 @@ it does not have: the first client it makes would wait for ever.
 
 from __future__ import annotations
 
-import os
-from _thread import RLock
+from rumor_client.process.fork import Importing
 
-# The builtin, because `threading` takes longer to load than this package.
-loading = RLock()
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=loading.acquire,
-        after_in_parent=loading.release,
-        after_in_child=loading.release,
-    )
+importing = Importing()

@@ -1,11 +1,11 @@
-"""One warning for one kind of trouble: the host app's log is not ours to fill."""
+"""Rate-limited logging: one warning a kind of trouble, since the host app's log is not ours."""
 
 from __future__ import annotations
 
 _warned: set[str] = set()
 
 
-def warn_once(kind: str, message: str) -> None:
+def log_once(kind: str, message: str) -> None:
     """Log a warning to the logger `rumor_client`, the first time in this process for its kind."""
     if kind in _warned:
         return

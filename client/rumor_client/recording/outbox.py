@@ -1,4 +1,4 @@
-"""The bounds of the outbox, in reports, bytes and age: the oldest goes first, each drop counted."""
+"""The outbox's bounds in reports, bytes and age: the oldest is dropped first, each drop counted."""
 
 from __future__ import annotations
 

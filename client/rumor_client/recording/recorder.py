@@ -1,5 +1,5 @@
-"""One record: ask for consent, check the accounts, perturb, and store debit and report in one
-transaction.
+"""The recorder: asks for consent, checks the accounts, perturbs, and stores debit and report in
+one transaction.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from rumor_client.errors import StateBusy, StateUnavailable
 from rumor_client.perturbation.perturb import new_id, new_secret, perturb, series_of
 from rumor_client.perturbation.randomness import Randomness
 from rumor_client.process.clock import Clock
-from rumor_client.process.log_once import warn_once
+from rumor_client.process.log_once import log_once
 from rumor_client.recording.ledger import AppCaps, Limits, charges, cost, limits, refusal
 from rumor_client.recording.outbox import Bounds, put
 from rumor_client.recording.result import RecordStatus, Result
 from rumor_client.state.protocol import LOCK_WAIT, State, Transaction
-from rumor_client.state.report import Report
+from rumor_client.state.report import BUSY, Report
 from rumor_shared.days import utc_day
 from rumor_shared.metric import Metric
 from rumor_shared.registry import Registry
@@ -47,6 +47,8 @@ class Recorder:
         self._randomness = randomness
         self._limits: dict[str, Limits] = {}
         self._closed = False
+        # One entry an answer that found the state locked: appending is safe between threads.
+        self._busy: list[None] = []
 
     def close(self) -> None:
         """Record nothing more."""
@@ -68,17 +70,28 @@ class Recorder:
             if declared.expired(day):
                 return Result(RecordStatus.EXPIRED, metric)
             text = declared.text_of(value)
-            with self._state.transaction(max(0.0, deadline - monotonic())) as transaction:
-                # Another process may have denied since.
-                stored = transaction.choices()
-                if not self._consent.resolve(declared.purpose, stored).granted:
-                    return Result(RecordStatus.NO_CONSENT, metric)
-                return self._report(transaction, declared, text, day)
+            return self._state.run(
+                lambda transaction: self._decide(transaction, declared, text, day),
+                max(0.0, deadline - monotonic()),
+            )
         except StateBusy:
+            # Counted in the file by the next report that finds its way in.
+            self._busy.append(None)
             return Result(RecordStatus.BUSY, metric)
         except StateUnavailable as error:
-            warn_once("unavailable", f"rumor: {error}")
+            log_once("unavailable", f"rumor: {error}")
             return Result(RecordStatus.UNAVAILABLE, metric)
+
+    def busy(self) -> int:
+        """Return how many answers were `busy` since the last that was stored."""
+        return len(self._busy)
+
+    def _decide(self, transaction: Transaction, metric: Metric, text: str, day: date) -> Result:
+        """Report, unless another process has denied since."""
+        stored = transaction.choices()
+        if not self._consent.resolve(metric.purpose, stored).granted:
+            return Result(RecordStatus.NO_CONSENT, metric.name)
+        return self._report(transaction, metric, text, day)
 
     def _report(self, transaction: Transaction, metric: Metric, text: str, day: date) -> Result:
         """Make a report of `metric.text_of(value)`, or write nothing and say which cap is met.
@@ -87,18 +100,18 @@ class Recorder:
         the same fresh randomness.
         """
         identity = transaction.identity()
-        counted = (0, 0)
+        counted = 0
         if identity is not None:
-            counted = transaction.reports(series_of(metric, identity), day)
-        asked = cost(metric, counted[0] + 1, counted[1] + 1)
+            counted, _ = transaction.reports(series_of(metric, identity), day)
+        asked = cost(metric, counted + 1)
         caps = self._caps_of(metric)
-        accounts = caps.accounts(metric.name, day)
+        accounts = caps.accounts(day)
         refused = refusal(metric.name, caps, asked, transaction.spent(accounts), day)
         if refused is not None:
             return refused
         live = self._randomness()
         if identity is None:
-            identity = transaction.adopt(*new_secret(live))
+            identity = transaction.set_identity(*new_secret(live))
         transaction.charge(charges(accounts, asked))
         transaction.count(series_of(metric, identity), day)
         answer = perturb(metric, text, identity, transaction, live)
@@ -112,7 +125,16 @@ class Recorder:
             metric.purpose,
         )
         put(transaction, report, self._bounds)
+        self._count_busy(transaction)
         return Result(RecordStatus.RECORDED, metric.name)
+
+    def _count_busy(self, transaction: Transaction) -> None:
+        busy = 0
+        while self._busy:
+            self._busy.pop()
+            busy += 1
+        if busy:
+            transaction.lose(BUSY, busy)
 
     def _caps_of(self, metric: Metric) -> Limits:
         known = self._limits.get(metric.name)

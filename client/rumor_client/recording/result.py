@@ -1,4 +1,4 @@
-"""What `record` answers: a value to inspect, never an exception, and never a word of the value."""
+"""The result of `record`: a value to inspect, never an exception, and never a word of the value."""
 
 from __future__ import annotations
 
@@ -13,12 +13,20 @@ class RecordStatus(StrEnum):
     """What became of one call of `record`."""
 
     RECORDED = "recorded"
+    """Perturbed, charged, and stored to be sent."""
     NO_CONSENT = "no_consent"
+    """Nothing happened and nothing was spent: nobody said yes."""
     EXPIRED = "expired"
+    """The metric's last valid day is over."""
     BUDGET_EXCEEDED = "budget_exceeded"
+    """A cap would be passed. The result says which, how much was asked and is left, and until
+    when."""
     BUSY = "busy"
+    """Another thread or process held the state for 250 ms. Nothing was spent."""
     UNAVAILABLE = "unavailable"
+    """The state can't be read or written, such as on a full disk."""
     CLOSED = "closed"
+    """The client was closed before."""
 
 
 class Cap(StrEnum):
@@ -28,13 +36,21 @@ class Cap(StrEnum):
     """
 
     METRIC = "metric"
+    """The metric's `daily_epsilon`."""
     FAMILY = "family"
+    """The daily allowance of the metric's family."""
     DAY = "day"
+    """The registry's `daily_epsilon`, over all metrics."""
     APP_DAY = "app_day"
+    """The app's `daily_cap`."""
     METRIC_LIFE = "metric_life"
+    """The metric's `lifetime_epsilon`."""
     FAMILY_LIFE = "family_life"
+    """The lifetime allowance of the metric's family."""
     LIFE = "life"
+    """The registry's `lifetime_epsilon`, over all metrics."""
     APP_LIFE = "app_life"
+    """The app's `lifetime_cap`."""
 
 
 @dataclass(frozen=True)

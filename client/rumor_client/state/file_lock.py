@@ -1,4 +1,4 @@
-"""A lock between processes that the system releases when its holder dies, however it dies."""
+"""An inter-process file lock, which the system releases when its holder dies, however it dies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A device's state in plain dictionaries: for tests and simulations, gone with the process."""
+"""The in-memory state store, in plain dictionaries: for tests and simulations."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from functools import partial
 from typing import TypeVar
 
 from rumor_client.errors import StateBusy
-from rumor_client.recording.ledger import Account, Series
-from rumor_client.state.protocol import LOCK_WAIT, Identity, Size
+from rumor_client.state.protocol import LOCK_WAIT, Identity, Size, Transaction
 from rumor_client.state.report import DENIED, Report, Sent, Waiting, rejection, unconfirmed
+from rumor_shared.budget import Account, Series
 from rumor_shared.wire import Verdict
 
 K = TypeVar("K")
@@ -22,12 +22,14 @@ V = TypeVar("V")
 class MemoryState:
     """A state that keeps nothing on disk. It must not outlive a fork: parent and child would both
     send what waits.
+
+    `contents` is what is stored, readable outside of any transaction: a test may look at it.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._turn = threading.Lock()
-        self._contents = _Contents()
+        self.contents = _Contents()
 
     @contextmanager
     def transaction(self, wait: float = LOCK_WAIT) -> Iterator[_Contents]:
@@ -35,17 +37,22 @@ class MemoryState:
         if not self._lock.acquire(timeout=wait):
             raise StateBusy(wait)
         try:
-            yield self._contents
+            yield self.contents
         except BaseException:
-            self._contents.undo()
+            self.contents.undo()
             raise
         finally:
-            self._contents.commit()
+            self.contents.commit()
             self._lock.release()
+
+    def run(self, work: Callable[[Transaction], V], wait: float = LOCK_WAIT) -> V:
+        """Do `work` in a transaction; see `State.run`."""
+        with self.transaction(wait) as transaction:
+            return work(transaction)
 
     def choices(self) -> Mapping[str, tuple[str, date]]:
         """Return the stored choices."""
-        return self._contents.choices()
+        return self.contents.choices()
 
     @contextmanager
     def upload_turn(self) -> Iterator[bool]:
@@ -56,6 +63,10 @@ class MemoryState:
         finally:
             if mine:
                 self._turn.release()
+
+    def revoke(self) -> bool:
+        """Return False: there is no disk that could be full."""
+        return False
 
     def scrub(self) -> bool:
         """Return True: there is no file."""
@@ -83,6 +94,7 @@ class _Contents:
         self._attempted: dict[bytes, bool] = {}
         self._drops: dict[str, int] = {}
         self._sent: dict[bytes, Sent] = {}
+        self._notes: dict[str, int] = {}
         self._numbers = {"epoch": 0, "stored": 0, "position": 0, "beyond": 0}
         self._undo: list[Callable[[], object]] = []
 
@@ -117,7 +129,7 @@ class _Contents:
     def identity(self) -> Identity | None:
         return self._identities.get(self._numbers["epoch"])
 
-    def adopt(self, secret: bytes, cohort: int) -> Identity:
+    def set_identity(self, secret: bytes, cohort: int) -> Identity:
         self._add(self._numbers, "epoch", 1)
         identity = Identity(secret, cohort, self._numbers["epoch"])
         self._set(self._identities, identity.epoch, identity)
@@ -207,7 +219,7 @@ class _Contents:
         if not self._drops[reason]:
             self._remove(self._drops, reason)
 
-    def settle(self, sent: Sequence[Sent]) -> int:
+    def apply_verdicts(self, sent: Sequence[Sent]) -> int:
         settled = 0
         for item in sent:
             report_id = item.report.id
@@ -223,6 +235,18 @@ class _Contents:
             if item.verdict is Verdict.REJECTED:
                 self._count_drops(rejection(item.reason), 1)
         return settled
+
+    def lose(self, reason: str, answers: int) -> None:
+        self._count_drops(reason, answers)
+
+    def note(self, name: str) -> int | None:
+        return self._notes.get(name)
+
+    def set_note(self, name: str, value: int | None) -> None:
+        if value is not None:
+            self._set(self._notes, name, value)
+        elif name in self._notes:
+            self._remove(self._notes, name)
 
     def drops(self) -> Mapping[str, int]:
         return dict(self._drops)
@@ -251,6 +275,7 @@ class _Contents:
 
     def forget(self) -> None:
         self._clear(self._sent)
+        self._clear(self._notes)
         self._clear(self._drops)
         self._set(self._numbers, "beyond", 0)
 

@@ -1,4 +1,4 @@
-"""Where the state file lies if the app names no place: the data folder of this user."""
+"""The default path of the state file: in the data folder of this user."""
 
 from __future__ import annotations
 

@@ -1,17 +1,19 @@
-"""What a device remembers, behind one protocol: a SQLite file, or memory for tests and simulations.
+"""The protocols of a state store and its transactions: what a device remembers.
 
 Every change is part of a transaction: all of it is stored, durably, or none of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import date
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
-from rumor_client.recording.ledger import Account, Series
 from rumor_client.state.report import Report, Sent, Waiting
+from rumor_shared.budget import Account, Series
+
+T = TypeVar("T")
 
 # How long a transaction waits for another thread or process (design, section 6).
 LOCK_WAIT = 0.25
@@ -44,7 +46,7 @@ class Transaction(Protocol):
     def identity(self) -> Identity | None:
         """Return the secret and cohort, or None before the first report and after a denial."""
 
-    def adopt(self, secret: bytes, cohort: int) -> Identity:
+    def set_identity(self, secret: bytes, cohort: int) -> Identity:
         """Store a new secret and cohort under the next epoch, and return them."""
 
     def spent(self, accounts: Sequence[Account]) -> list[int]:
@@ -102,13 +104,22 @@ class Transaction(Protocol):
         counted as unconfirmed, and kept in the sent log without a verdict.
         """
 
-    def settle(self, sent: Sequence[Sent]) -> int:
+    def apply_verdicts(self, sent: Sequence[Sent]) -> int:
         """Move reports that were answered for good from the outbox to the sent log.
 
         A rejected one is counted as a drop. One that was withdrawn on its way gets its verdict, and
         is no longer counted as unconfirmed. Returns how many got their first verdict; one that was
         forgotten gets none.
         """
+
+    def lose(self, reason: str, answers: int) -> None:
+        """Count answers of which no report was made, beside the drops."""
+
+    def note(self, name: str) -> int | None:
+        """Return a number that was noted, None where there is none."""
+
+    def set_note(self, name: str, value: int | None) -> None:
+        """Note a number in place of the one before; None removes it."""
 
     def drops(self) -> Mapping[str, int]:
         """Return how many reports were dropped, by reason."""
@@ -135,7 +146,7 @@ class Transaction(Protocol):
         """Delete the outbox (of one purpose, or all of it), the memo and the secret."""
 
     def forget(self) -> None:
-        """Delete what `erase` leaves: the sent log and the counts of drops.
+        """Delete what `erase` leaves: the sent log, the notes and the counts of drops.
 
         What stays are the choices and the ledger's totals.
         """
@@ -150,6 +161,13 @@ class State(Protocol):
         Waits up to `wait` seconds for others. Raises StateBusy and StateUnavailable.
         """
 
+    def run(self, work: Callable[[Transaction], T], wait: float = LOCK_WAIT) -> T:
+        """Return what `work` returns in a transaction, which other threads' works may share.
+
+        Each work is all stored or all undone, whatever becomes of the others. Raises what it
+        raises, StateBusy and StateUnavailable.
+        """
+
     def choices(self) -> Mapping[str, tuple[str, date]]:
         """Return the stored choices without a transaction, and without making a file.
 
@@ -158,6 +176,13 @@ class State(Protocol):
 
     def upload_turn(self) -> AbstractContextManager[bool]:
         """Take the turn to upload, for the block; gives False while another process has it."""
+
+    def revoke(self) -> bool:
+        """Withdraw every grant without a transaction, which a full disk refuses.
+
+        Returns whether that is durable. What a denial deletes is deleted by the next transaction
+        that there is room for.
+        """
 
     def scrub(self) -> bool:
         """Overwrite what was deleted. False if a reader was in the way: then `erasure_pending`."""

@@ -1,4 +1,4 @@
-"""A report on its way: one perturbed answer, with what the wire and the owner's view need."""
+"""The report record: one perturbed answer, with what the wire and the owner's view need."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from rumor_shared.wire import Verdict
 # What a row of the outbox takes beside its payload, so that `max_bytes` bounds the file and not
 # only the payloads: measured at 110 to 140 bytes with names of ten letters.
 OVERHEAD_BYTES = 128
+
+# An answer that found the state locked for too long: no report was made of it.
+BUSY = "busy"
 
 # The names under which reports are counted that the collector never answered for good. A report
 # that was on its way when it was dropped may have been counted: its name is "unconfirmed:" and one

@@ -1,13 +1,13 @@
-"""The reads and writes of one transaction, as SQL."""
+"""The SQL of a transaction: every read and write of the state file."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date
-from typing import Any
+from typing import Any, Protocol
 
-from rumor_client.recording.ledger import Account, Series
+from rumor_client.state.grant_file import GrantFile
 from rumor_client.state.protocol import Identity, Size
 from rumor_client.state.report import (
     DENIED,
@@ -18,48 +18,117 @@ from rumor_client.state.report import (
     rejection,
     unconfirmed,
 )
+from rumor_shared.budget import Account, Series
 from rumor_shared.wire import Verdict
 
 _REPORT = "id, day, metric, revision, cohort, payload, purpose"
 _OF_SERIES = "epoch = ? AND metric = ? AND revision = ? AND cohorts = ?"
 _EVER = ""
+_GRANTED, _DENIED = "granted", "denied"
+
+
+# The row of `consent` that says: grants hold only while there is a grant file. No purpose is empty.
+_MARK = ""
+
+
+class Damaged(sqlite3.DatabaseError):
+    """What is stored can't have been stored by us."""
+
+    sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+
+
+class Connection(Protocol):
+    """What a transaction asks of a connection."""
+
+    def execute(self, sql: str, values: Any = ..., /) -> sqlite3.Cursor:
+        """Run a statement."""
+
+    def executemany(self, sql: str, rows: Any, /) -> sqlite3.Cursor:
+        """Run a statement for each row."""
 
 
 class SqliteTransaction:
     """A transaction under way; `SqliteState.transaction` begins and ends it.
 
-    Its methods are those of `rumor_client.state.protocol.Transaction`.
+    Its methods are those of `rumor_client.state.protocol.Transaction`. Raises Damaged where a sound
+    file holds what no release has written.
     """
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: Connection, grant_file: GrantFile) -> None:
         self._run = connection.execute
         self._run_many = connection.executemany
+        self._grant_file = grant_file
 
     def choices(self) -> Mapping[str, tuple[str, date]]:
-        """Return the stored choices."""
-        rows = self._run("SELECT purpose, choice, as_of FROM consent")
-        return {purpose: (choice, date.fromisoformat(day)) for purpose, choice, day in rows}
+        """Return the stored choices; without the grant file a grant counts as withdrawn."""
+        rows = self._run("SELECT purpose, choice, as_of FROM consent").fetchall()
+        marked = any(purpose == _MARK for purpose, _, _ in rows)
+        held = not marked or self._grant_file.exists()
+        return {
+            _text(purpose): (_choice(choice) if held else _DENIED, _day(day))
+            for purpose, choice, day in rows
+            if purpose != _MARK
+        }
 
     def choose(self, purpose: str, choice: str, as_of: date) -> None:
         """Store a choice."""
-        self._run("REPLACE INTO consent VALUES (?, ?, ?)", (purpose, choice, as_of.isoformat()))
+        if choice == _GRANTED:
+            if self.denial_pending():
+                self.finish_denial()
+            self._grant_file.make()
+            self._choose(_MARK, _GRANTED, as_of.isoformat())
+        self._choose(purpose, choice, as_of.isoformat())
+
+    def _choose(self, purpose: str, choice: str, as_of: str) -> None:
+        self._run("REPLACE INTO consent VALUES (?, ?, ?)", (purpose, choice, as_of))
+
+    def denial_pending(self) -> bool:
+        """Return whether grants are stored that the missing grant file withdrew."""
+        return self._grants(marked=True) and not self._grant_file.exists()
+
+    def finish_denial(self) -> None:
+        """Store the denial for which there was no room, and delete what it covers."""
+        sql = "UPDATE consent SET choice = ? WHERE purpose != ? AND choice = ?"
+        self._run(sql, (_DENIED, _MARK, _GRANTED))
+        self.erase(None)
+
+    def grants_unmarked(self) -> bool:
+        """Return whether grants are stored of a release that made no grant file."""
+        return self._grants(marked=False)
+
+    def renew_grants(self) -> None:
+        """Make the grant file for such grants."""
+        if self.grants_unmarked():
+            (as_of,) = self._one("SELECT max(as_of) FROM consent")
+            self._grant_file.make()
+            self._choose(_MARK, _GRANTED, as_of)
+
+    def _grants(self, *, marked: bool) -> bool:
+        sql = (
+            "SELECT EXISTS (SELECT 1 FROM consent WHERE purpose != ?1 AND choice = ?2),"
+            " EXISTS (SELECT 1 FROM consent WHERE purpose = ?1)"
+        )
+        granted, mark = self._run(sql, (_MARK, _GRANTED)).fetchone()
+        return bool(granted) and bool(mark) == marked
 
     def identity(self) -> Identity | None:
         """Return the secret and cohort."""
-        row = self._run("SELECT secret, cohort, epoch FROM device").fetchone()
-        return None if row[0] is None else Identity(*row)
+        secret, cohort, epoch = self._one("SELECT secret, cohort, epoch FROM device")
+        if secret is None:
+            return None
+        return Identity(_bytes(secret), _number(cohort), _number(epoch))
 
-    def adopt(self, secret: bytes, cohort: int) -> Identity:
+    def set_identity(self, secret: bytes, cohort: int) -> Identity:
         """Store a new secret and cohort."""
         self._run("UPDATE device SET epoch = epoch + 1, secret = ?, cohort = ?", (secret, cohort))
-        (epoch,) = self._run("SELECT epoch FROM device").fetchone()
-        return Identity(secret, cohort, epoch)
+        (epoch,) = self._one("SELECT epoch FROM device")
+        return Identity(secret, cohort, _number(epoch))
 
     def spent(self, accounts: Sequence[Account]) -> list[int]:
         """Return the totals."""
         sql = "SELECT spent FROM ledger WHERE scope = ? AND name = ? AND day = ?"
         rows = (self._run(sql, account).fetchone() for account in accounts)
-        return [row[0] if row else 0 for row in rows]
+        return [_number(row[0]) if row else 0 for row in rows]
 
     def charge(self, charges: Sequence[tuple[Account, int]]) -> None:
         """Add to each account."""
@@ -74,7 +143,7 @@ class SqliteTransaction:
         sql = f"SELECT reports FROM series WHERE {_OF_SERIES} AND day = ?"  # noqa: S608 - constants
         ever = self._run(sql, (*series, _EVER)).fetchone()
         today = self._run(sql, (*series, day.isoformat())).fetchone()
-        return ever[0] if ever else 0, today[0] if today else 0
+        return _number(ever[0]) if ever else 0, _number(today[0]) if today else 0
 
     def count(self, series: Series, day: date) -> None:
         """Count one report."""
@@ -93,8 +162,8 @@ class SqliteTransaction:
     def last_permanent(self, series: Series) -> bytes:
         """Return the permanent answer of the slot that was filled last."""
         sql = f"SELECT answer FROM permanent WHERE {_OF_SERIES}"  # noqa: S608 - constants
-        (answer,) = self._run(sql, series).fetchone()
-        return bytes(answer)
+        (answer,) = self._one(sql, series)
+        return _bytes(answer)
 
     def fill_slot(self, series: Series, tag: bytes, permanent: bytes) -> None:
         """Store a tag and its permanent answer."""
@@ -111,7 +180,8 @@ class SqliteTransaction:
 
     def size(self) -> Size:
         """Return how much waits."""
-        return Size(*self._run("SELECT outbox_reports, outbox_bytes FROM device").fetchone())
+        reports, stored = self._one("SELECT outbox_reports, outbox_bytes FROM device")
+        return Size(_number(reports), _number(stored))
 
     def _resize(self, reports: int, stored: int) -> None:
         self._run(
@@ -123,7 +193,7 @@ class SqliteTransaction:
     def days(self) -> list[date]:
         """Return the days that have waiting reports."""
         rows = self._run("SELECT DISTINCT day FROM outbox ORDER BY day")
-        return [date.fromisoformat(day) for (day,) in rows]
+        return [_day(day) for (day,) in rows]
 
     def waiting(self, day: date | None, after: int, limit: int) -> list[Waiting]:
         """Return waiting reports, oldest first."""
@@ -133,7 +203,7 @@ class SqliteTransaction:
             " WHERE position > ? AND (? IS NULL OR day = ?) ORDER BY position LIMIT ?",
             (after, label, label, limit),
         )
-        return [Waiting(row[0], _report(row[1:])) for row in rows]
+        return [Waiting(_number(row[0]), _report(row[1:])) for row in rows]
 
     def attempt(self, ids: Collection[bytes]) -> Collection[bytes]:
         """Mark waiting reports as on their way."""
@@ -189,7 +259,7 @@ class SqliteTransaction:
         )
         self._run("DELETE FROM dropped WHERE reports = 0")
 
-    def settle(self, sent: Sequence[Sent]) -> int:
+    def apply_verdicts(self, sent: Sequence[Sent]) -> int:
         """Move answered reports to the sent log."""
         settled = 0
         for report, verdict, reason in sent:
@@ -210,13 +280,30 @@ class SqliteTransaction:
 
     def drops(self) -> Mapping[str, int]:
         """Return how many reports were dropped, by reason."""
-        return dict(self._run("SELECT reason, reports FROM dropped"))
+        rows = self._run("SELECT reason, reports FROM dropped")
+        return {_text(reason): _number(reports) for reason, reports in rows}
+
+    def lose(self, reason: str, answers: int) -> None:
+        """Count answers of which no report was made."""
+        self._count_drops(reason, answers)
+
+    def note(self, name: str) -> int | None:
+        """Return a number that was noted."""
+        row = self._run("SELECT value FROM note WHERE name = ?", (name,)).fetchone()
+        return None if row is None else _number(row[0])
+
+    def set_note(self, name: str, value: int | None) -> None:
+        """Note a number, or remove it."""
+        if value is None:
+            self._run("DELETE FROM note WHERE name = ?", (name,))
+        else:
+            self._run("REPLACE INTO note VALUES (?, ?)", (name, value))
 
     def sent(self) -> list[Sent]:
         """Return the sent log."""
         rows = self._run(f"SELECT {_REPORT}, verdict, reason FROM sent")  # noqa: S608 - constants
         return [
-            Sent(_report(row[:-2]), None if row[-2] is None else Verdict(row[-2]), row[-1])
+            Sent(_report(row[:-2]), _verdict(row[-2]), None if row[-1] is None else _text(row[-1]))
             for row in rows
         ]
 
@@ -232,8 +319,8 @@ class SqliteTransaction:
 
     def beyond_recall(self) -> int:
         """Return how many counted reports are too old to be retracted."""
-        (reports,) = self._run("SELECT beyond_recall FROM device").fetchone()
-        return int(reports)
+        (reports,) = self._one("SELECT beyond_recall FROM device")
+        return _number(reports)
 
     def unlog(self, ids: Collection[bytes]) -> None:
         """Remove reports from the sent log."""
@@ -249,6 +336,7 @@ class SqliteTransaction:
         """Delete the sent log and the counts of drops."""
         self._run("DELETE FROM sent")
         self._run("DELETE FROM dropped")
+        self._run("DELETE FROM note")
         self._run("UPDATE device SET beyond_recall = 0, erasure_pending = 1")
 
     def erase(self, purpose: str | None) -> None:
@@ -258,6 +346,50 @@ class SqliteTransaction:
         for table in ("memo", "permanent", "series"):
             self._run(f"DELETE FROM {table}")  # noqa: S608 - constants
         self._run("UPDATE device SET secret = NULL, cohort = NULL, erasure_pending = 1")
+
+    def _one(self, sql: str, values: Sequence[Any] = ()) -> tuple[Any, ...]:
+        row: tuple[Any, ...] | None = self._run(sql, values).fetchone()
+        if row is None:
+            raise Damaged("a row is missing")
+        return row
+
+
+def _number(stored: object) -> int:
+    if not isinstance(stored, int):
+        raise Damaged("a number is none")
+    return stored
+
+
+def _bytes(stored: object) -> bytes:
+    if not isinstance(stored, bytes):
+        raise Damaged("a value is not made of bytes")
+    return stored
+
+
+def _text(stored: object) -> str:
+    if not isinstance(stored, str):
+        raise Damaged("a text is none")
+    return stored
+
+
+def _choice(stored: object) -> str:
+    if stored not in (_GRANTED, _DENIED):
+        raise Damaged("a choice is neither granted nor denied")
+    return _text(stored)
+
+
+def _day(stored: object) -> date:
+    try:
+        return date.fromisoformat(_text(stored))
+    except ValueError:
+        raise Damaged("a day is none") from None
+
+
+def _verdict(stored: object) -> Verdict | None:
+    try:
+        return None if stored is None else Verdict(_text(stored))
+    except ValueError:
+        raise Damaged("a verdict is none") from None
 
 
 def _row(report: Report) -> tuple[Any, ...]:
@@ -275,11 +407,11 @@ def _row(report: Report) -> tuple[Any, ...]:
 def _report(row: Sequence[Any]) -> Report:
     report_id, day, metric, revision, cohort, payload, purpose = row
     return Report(
-        bytes(report_id),
-        date.fromisoformat(day),
-        metric,
-        revision,
-        cohort,
-        bytes(payload),
-        purpose,
+        _bytes(report_id),
+        _day(day),
+        _text(metric),
+        _number(revision),
+        _number(cohort),
+        _bytes(payload),
+        _text(purpose),
     )

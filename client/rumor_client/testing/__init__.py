@@ -1,6 +1,6 @@
 """Test an app that embeds Rumor, without a network, a file, a clock or an owner.
 
-    from rumor_client.testing import FakeCollector, client_for
+    from rumor.testing import FakeCollector, client_for, watch
 
     def test_the_theme_is_reported() -> None:
         collector = FakeCollector()
@@ -18,6 +18,9 @@ What is here
     watch              keeps what the app asked to record, before it is perturbed
     seeded             repeatable randomness
     lost, refusal, page, answer, times    steps of a collector's script
+
+Order of reading: `client`, `clock`, `collector` and its `script`, `transport`, `calls`,
+`randomness`.
 
 What it can't show
     - An answer is perturbed: what leaves the device says nothing of the value. Test the values with

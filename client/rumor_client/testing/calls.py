@@ -1,4 +1,4 @@
-"""What an app asked to record, before it is perturbed: only a test may see that."""
+"""A spy on `record`: what an app asked to record, before it is perturbed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A client for a test: in memory, its owner agreed, cut off from this machine's environment."""
+"""A factory of clients for tests: in memory, with consent, cut off from this machine."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from rumor_client.state.memory import MemoryState
 from rumor_client.state.protocol import State
 from rumor_client.testing.clock import FakeClock
 from rumor_client.testing.script import lost
+from rumor_client.upload.backoff import Jitter
 from rumor_client.upload.transport import Transport
 from rumor_shared.registry import Registry
 
@@ -38,6 +39,7 @@ def client_for(
     key: str | None = None,
     upload_interval: float = DEFAULT_INTERVAL,
     randomness: Callable[[], Randomness] = system_randomness,
+    jitter: Jitter | None = None,
 ) -> Client:
     """Return a client that uploads only by `flush`, and reaches nothing but `transport`.
 
@@ -59,6 +61,7 @@ def client_for(
         environ={},
         policy=_NO_POLICY,
         randomness=randomness,
+        jitter=jitter,
     )
     if granted:
         client.consent.grant()

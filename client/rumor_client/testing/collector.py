@@ -1,4 +1,4 @@
-"""A collector that is a plain function: it follows a script, and counts each id once."""
+"""A fake collector: a transport that follows a script and counts each id once."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class FakeCollector:
         """Count what is new, take back what is retracted, and give verdicts."""
         batch = contents(request)
         if request.url.endswith(RETRACTIONS_PATH):
-            results = [self._take_back(report, batch["day"]) for report in batch["retractions"]]
+            results = [self.take_back(report, batch["day"]) for report in batch["retractions"]]
         elif any(self.poison(report) for report in batch["reports"]):
             return refusal(400)(request)
         else:
@@ -51,9 +51,9 @@ class FakeCollector:
 
     def judge(self, report: Fields, day: str) -> dict[str, str]:
         """Count a report if it is new, and return its entry of the answer."""
-        told = self.verdicts.get(report["metric"])
-        if told is not None:
-            verdict, _, reason = told.partition(":")
+        scripted = self.verdicts.get(report["metric"])
+        if scripted is not None:
+            verdict, _, reason = scripted.partition(":")
             return {"id": report["id"], "verdict": verdict, "reason": reason, "detail": ""}
         known = self.counted.get(report["id"]) or self.retracted.get(report["id"])
         if known is not None:
@@ -63,7 +63,8 @@ class FakeCollector:
         self.counted[report["id"]] = {**report, "day": day}
         return {"id": report["id"], "verdict": "accepted"}
 
-    def _take_back(self, report: Fields, day: str) -> dict[str, str]:
+    def take_back(self, report: Fields, day: str) -> dict[str, str]:
+        """Retract a report if it was counted, and return its entry of the answer."""
         given = {**report, "day": day}
         if report["id"] in self.retracted:
             verdict = Retraction.ALREADY

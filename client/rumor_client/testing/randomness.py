@@ -1,4 +1,4 @@
-"""Repeatable randomness: for tests alone, since who knows the seed knows every coin."""
+"""Seeded randomness: for tests alone, since who knows the seed knows every coin."""
 
 from __future__ import annotations
 

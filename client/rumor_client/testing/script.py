@@ -1,4 +1,4 @@
-"""Steps of a fake collector's script: what may happen to one request."""
+"""Scripted responses of the fake collector: what may happen to one request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A transport that keeps what passes through it."""
+"""A recording transport: it keeps what passes through it."""
 
 from __future__ import annotations
 

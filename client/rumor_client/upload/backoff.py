@@ -1,4 +1,4 @@
-"""When to try again: exponential back-off with full jitter, or what the collector asked for.
+"""Retry delays: exponential back-off with full jitter, or what the collector asked for.
 
 Full jitter (a uniform wait between zero and the bound) is what keeps devices that failed together
 from coming back together: M. Brooker, "Exponential Backoff and Jitter", AWS Architecture Blog 2015.

@@ -1,4 +1,4 @@
-"""One request to the collector at a time, and what an answer that settles nothing means.
+"""The HTTP client of the collector: one request at a time, and what an error status means.
 
 | answer | the client |
 |---|---|
@@ -44,7 +44,7 @@ class Ended(Exception):
         super().__init__(detail)
 
 
-class Exchange:
+class CollectorApi:
     """Sends requests, and remembers what it has learnt of the collector.
 
     `stopped` says why the collector refuses this client, None while it doesn't.
@@ -56,10 +56,10 @@ class Exchange:
         key: str | None,
         transport: Transport,
         clock: Clock,
-        jitter: Jitter = uniform,
+        jitter: Jitter | None = None,
     ) -> None:
         self.stopped: str | None = None
-        self.jitter = jitter
+        self.jitter = jitter or uniform
         self._endpoint = endpoint
         self._key = key
         self._transport = transport
@@ -103,7 +103,7 @@ class Exchange:
             return None
         return response
 
-    def answered(self) -> None:
+    def succeeded(self) -> None:
         """Say that the collector has answered as it should."""
         self._failures = 0
         self.stopped = None

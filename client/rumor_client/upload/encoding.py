@@ -1,4 +1,4 @@
-"""The body of an upload or of retractions: the bytes of design section 7, alike on every retry."""
+"""The encoding of request bodies, reports or retractions: the same bytes on every retry."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ REPORTS = "reports"
 RETRACTIONS = "retractions"
 
 
-def body_of(day: date, pseudonym: bytes, reports: Sequence[Report], listed: str = REPORTS) -> bytes:
+def encode_batch(
+    day: date, pseudonym: bytes, reports: Sequence[Report], listed: str = REPORTS
+) -> bytes:
     """Return the JSON body of a batch: reports of one day, in the order of their random ids.
 
     Ids are drawn uniformly after perturbation, so their order is a shuffle that says nothing of

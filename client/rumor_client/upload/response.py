@@ -1,4 +1,4 @@
-"""What the collector said: verdicts by report id, read from a 200 that is truly its own."""
+"""The parser of responses: verdicts by report id, read from a 200 that is the collector's own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rumor_shared.wire import JSON, Reason, Retraction, Verdict
 T = TypeVar("T")
 
 
-class Answered(NamedTuple):
+class ReportVerdict(NamedTuple):
     """The verdict on one report."""
 
     verdict: Verdict
@@ -25,14 +25,14 @@ def is_html(response: Response) -> bool:
     return "html" in _media_type(response)
 
 
-def verdicts(response: Response, reports: Mapping[str, Report]) -> dict[str, Answered] | None:
+def verdicts(response: Response, reports: Mapping[str, Report]) -> dict[str, ReportVerdict] | None:
     """Return the verdict on each report that was given one, by the base64 of its id.
 
     `reports` are those that were sent. Returns None where the answer isn't the collector's, which
     acknowledges nothing: it isn't JSON, lacks `results` or `server_day`, or speaks of a report
     that was not sent.
     """
-    return _results(response, reports, _answered)
+    return _results(response, reports, _report_verdict)
 
 
 def retractions(response: Response, reports: Mapping[str, Report]) -> dict[str, Retraction] | None:
@@ -74,17 +74,17 @@ def by_text(reports: Sequence[Report]) -> dict[str, Report]:
     return {text_of(report.id): report for report in reports}
 
 
-def _answered(entry: Mapping[str, Any]) -> Answered | None:
+def _report_verdict(entry: Mapping[str, Any]) -> ReportVerdict | None:
     """Return the verdict of one entry, or None for one that this release doesn't know."""
     try:
         verdict = Verdict(str(entry.get("verdict")))
     except ValueError:
         return None
     try:
-        return Answered(verdict, Reason(str(entry.get("reason"))))
+        return ReportVerdict(verdict, Reason(str(entry.get("reason"))))
     except ValueError:
         # A later collector may have more reasons: the verdict counts.
-        return Answered(verdict, None)
+        return ReportVerdict(verdict, None)
 
 
 def _retracted(entry: Mapping[str, Any]) -> Retraction | None:

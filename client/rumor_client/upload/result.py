@@ -1,4 +1,4 @@
-"""How an upload ended, and what it did: what `flush` returns."""
+"""The result of an upload: how it ended and what it did, as `flush` returns it."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from enum import StrEnum
 
 
 class UploadStatus(StrEnum):
-    """How an upload ended.
-
-    DONE: everything that waited was sent and answered, though the collector may have asked to send
-    some again. LATER: it has to be tried again. STOPPED: the collector refuses this client, until
-    someone mends the key or the endpoint. TIMEOUT: time was up. ELSEWHERE: another process is
-    uploading. OFF: there is no endpoint, or no consent for some of what waits.
-    """
+    """How an upload ended."""
 
     DONE = "done"
+    """All that waited was sent and answered, though some may have to be sent again."""
     LATER = "later"
+    """It has to be tried again; `retry_in` says when."""
     STOPPED = "stopped"
+    """The collector refuses this client until someone mends key or endpoint."""
     TIMEOUT = "timeout"
+    """Time was up."""
     ELSEWHERE = "elsewhere"
+    """Another process of the app is uploading."""
     OFF = "off"
+    """There is no endpoint, or no consent for some of what waits."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Taking back what was sent, and then deleting everything: the one word that stops and forgets.
+"""Retraction of what was sent, and deletion of the rest: the one word that stops and forgets.
 
 The denial is stored first, so that no process goes on uploading, whatever happens to this one. Then
 each day's reports are retracted, on a connection of their own and with a random pause between two
@@ -19,8 +19,8 @@ from rumor_client.perturbation.perturb import new_secret
 from rumor_client.perturbation.randomness import Randomness
 from rumor_client.state.protocol import State, Transaction
 from rumor_client.state.report import DENIED, Report
-from rumor_client.upload.collector_api import REQUEST_TIMEOUT, Ended, Exchange, must_split
-from rumor_client.upload.encoding import RETRACTIONS, batches, body_of
+from rumor_client.upload.collector_api import REQUEST_TIMEOUT, CollectorApi, Ended, must_split
+from rumor_client.upload.encoding import RETRACTIONS, batches, encode_batch
 from rumor_client.upload.response import by_text, retractions
 from rumor_client.upload.transport import Response
 from rumor_shared.wire import RETRACTIONS_PATH, Retraction, pseudonym
@@ -82,7 +82,7 @@ _WORDS = {
 
 def forget(
     state: State,
-    exchange: Exchange | None,
+    collector: CollectorApi | None,
     deny: Callable[[], bool],
     randomness: Callable[[], Randomness],
     deadline: float,
@@ -92,7 +92,7 @@ def forget(
     """Deny, take back what the collector still can, and delete all but the ledger's totals.
 
     `deny` stores the denial and waits for this process's request under way. `deadline` is on the
-    monotonic clock. Without an `exchange` nothing can be asked. Raises StateBusy and
+    monotonic clock. Without a `collector` nothing can be asked. Raises StateBusy and
     StateUnavailable.
     """
     with state.transaction() as transaction:
@@ -102,12 +102,12 @@ def forget(
     with state.transaction(DENIAL_WAIT) as transaction:
         unsent = transaction.drops().get(DENIED, 0) - before
     answered, detail = Counter[str](), "there is no endpoint"
-    if exchange is not None:
+    if collector is not None:
         # After a denial the secret is gone: any name will do that is linked to nothing.
         secret = identity.secret if identity else new_secret(randomness())[0]
         with ExitStack() as held:
             _await_turn(state, held, deadline)
-            detail = _take_back(state, exchange, secret, deadline, answered)
+            detail = _take_back(state, collector, secret, deadline, answered)
     with state.transaction(DENIAL_WAIT) as transaction:
         unanswered = len(_retractable(transaction))
         kept = Counter({why: n for why, n in answered.items() if why not in _TAKEN_BACK})
@@ -147,7 +147,7 @@ def _retractable(transaction: Transaction) -> list[Report]:
 
 
 def _take_back(
-    state: State, exchange: Exchange, secret: bytes, deadline: float, answered: Counter[str]
+    state: State, collector: CollectorApi, secret: bytes, deadline: float, answered: Counter[str]
 ) -> str:
     """Retract until all is answered or time is up; count the answers, and say what was wrong."""
     while True:
@@ -156,8 +156,8 @@ def _take_back(
         if not left:
             return ""
         try:
-            exchange.check_wait()
-            _retract(state, exchange, secret, left, deadline, answered)
+            collector.check_wait()
+            _retract(state, collector, secret, left, deadline, answered)
         except Ended as ended:
             if ended.retry_in is None or monotonic() + ended.retry_in >= deadline:
                 return ended.detail
@@ -168,7 +168,7 @@ def _take_back(
 
 def _retract(
     state: State,
-    exchange: Exchange,
+    collector: CollectorApi,
     secret: bytes,
     reports: Sequence[Report],
     deadline: float,
@@ -178,13 +178,13 @@ def _retract(
     for number, day in enumerate(days):
         if number:
             share = (deadline - monotonic()) / (2 * len(days))
-            sleep(max(0.0, exchange.jitter() * min(_LONGEST_PAUSE, share)))
+            sleep(max(0.0, collector.jitter() * min(_LONGEST_PAUSE, share)))
         name = pseudonym(secret, day)
         groups = batches(day, name, [report for report in reports if report.day == day])
         while groups:
             group = groups.pop()
-            response = exchange.post(
-                RETRACTIONS_PATH, body_of(day, name, group, RETRACTIONS), deadline
+            response = collector.post(
+                RETRACTIONS_PATH, encode_batch(day, name, group, RETRACTIONS), deadline
             )
             if response is None:
                 groups.append(group)
@@ -195,8 +195,8 @@ def _retract(
                 groups += [group[middle:], group[:middle]]
                 continue
             if found is None:
-                exchange.end(response)
-            exchange.answered()
+                collector.end(response)
+            collector.succeeded()
             with state.transaction(DENIAL_WAIT) as transaction:
                 transaction.unlog(list(found))
             answered.update(found.values())

@@ -1,4 +1,4 @@
-"""The seam to the network: one call, a request in and a response out.
+"""The transport interface: one call, a request in and a response out.
 
 A test passes a plain function. What a device uses is `rumor_client.upload.urllib_transport.send`.
 """

@@ -1,4 +1,4 @@
-"""One pass over the outbox: send each day's batches, and do what the answer says.
+"""The uploader: one pass over the outbox sends each day's batches and applies the verdicts.
 
 | answer | the client |
 |---|---|
@@ -21,13 +21,13 @@ from datetime import date
 from rumor_client.errors import StateBusy, StateUnavailable
 from rumor_client.perturbation.perturb import new_secret
 from rumor_client.perturbation.randomness import Randomness
-from rumor_client.process import fork
 from rumor_client.process.clock import Clock
+from rumor_client.process.fork import FORK_LOCK
 from rumor_client.recording.outbox import drop_expired
 from rumor_client.state.protocol import State
 from rumor_client.state.report import REFUSED, TOO_LARGE, Report, Sent
-from rumor_client.upload.collector_api import Ended, Exchange, must_split
-from rumor_client.upload.encoding import batches, body_of
+from rumor_client.upload.collector_api import CollectorApi, Ended, must_split
+from rumor_client.upload.encoding import batches, encode_batch
 from rumor_client.upload.response import by_text, verdicts
 from rumor_client.upload.result import FlushResult, UploadStatus
 from rumor_client.upload.transport import Response
@@ -55,7 +55,7 @@ class Uploader:
 
     def __init__(
         self,
-        exchange: Exchange,
+        collector: CollectorApi,
         *,
         state: State,
         max_age_days: int,
@@ -63,32 +63,32 @@ class Uploader:
         clock: Clock,
         randomness: Callable[[], Randomness],
     ) -> None:
-        self.exchange = exchange
+        self.collector = collector
         self._state = state
         self._max_age_days = max_age_days
         self._granted = granted
         self._clock = clock
         self._randomness = randomness
         self._in_flight = threading.Lock()
-        fork.watch(self)
+        FORK_LOCK.watch(self)
 
     @property
     def stopped(self) -> str | None:
         """Why the collector refuses this client, None while it doesn't."""
-        return self.exchange.stopped
+        return self.collector.stopped
 
-    def let_go(self, wait: float) -> None:
+    def await_request(self, wait: float) -> None:
         """Wait for the request under way, up to `wait` seconds: a denial came meanwhile."""
-        if self._in_flight.acquire(timeout=wait):
-            self._in_flight.release()
+        in_flight = self._in_flight
+        if in_flight.acquire(timeout=wait):
+            in_flight.release()
 
     def before_fork(self) -> None:
         """Do nothing: a fork must not wait for the network."""
 
-    def after_fork(self, *, child: bool) -> None:
+    def after_fork(self) -> None:
         """Start anew in a child, which has no request under way."""
-        if child:
-            self._in_flight = threading.Lock()
+        self._in_flight = threading.Lock()
 
     def run(
         self, deadline: float | None = None, pause: Callable[[], bool] = _no_pause
@@ -114,7 +114,7 @@ class Uploader:
             status, retry_in, detail = ended.status, ended.retry_in, ended.detail
         except (StateBusy, StateUnavailable) as error:
             status, detail = UploadStatus.LATER, str(error)
-            retry_in = self.exchange.back_off()
+            retry_in = self.collector.back_off()
         counts = under_way.verdicts
         return FlushResult(
             status,
@@ -135,7 +135,7 @@ class Uploader:
             return 0
 
     def _visit_days(self, under_way: _Pass) -> None:
-        self.exchange.check_wait()
+        self.collector.check_wait()
         today = utc_day(self._clock())
         with self._state.transaction() as transaction:
             under_way.dropped += drop_expired(transaction, today, self._max_age_days)
@@ -153,7 +153,7 @@ class Uploader:
                 if not page:
                     return
                 # A denial of one purpose took the secret; what waits for another needs a new one.
-                identity = transaction.identity() or transaction.adopt(
+                identity = transaction.identity() or transaction.set_identity(
                     *new_secret(self._randomness())
                 )
             after = page[-1].position
@@ -177,23 +177,23 @@ class Uploader:
                     reason = TOO_LARGE if response.status == 413 else REFUSED
                     with self._state.transaction() as transaction:
                         under_way.dropped += transaction.drop([group[0].id], reason)
-            elif not self._settle(response, group, under_way):
-                self.exchange.end(response)
+            elif not self._apply_verdicts(response, group, under_way):
+                self.collector.end(response)
 
-    def _settle(self, response: Response, group: list[Report], under_way: _Pass) -> bool:
+    def _apply_verdicts(self, response: Response, group: list[Report], under_way: _Pass) -> bool:
         """Do what a 200 says of each report; False where the answer is something else."""
         reports = by_text(group)
         answered = verdicts(response, reports)
         if answered is None:
             return False
-        self.exchange.answered()
+        self.collector.succeeded()
         sent = [
             Sent(reports[report_id], verdict, reason)
             for report_id, (verdict, reason) in answered.items()
             if verdict is not Verdict.RETRY
         ]
         with self._state.transaction() as transaction:
-            transaction.settle(sent)
+            transaction.apply_verdicts(sent)
         for verdict, _ in answered.values():
             under_way.verdicts[verdict] += 1
         return True
@@ -212,7 +212,7 @@ class Uploader:
                 group[:] = [report for report in group if report.id in still_waiting]
                 if not group:
                     return None
-                body = body_of(day, name, group)
-                response = self.exchange.post(REPORTS_PATH, body, under_way.deadline)
+                body = encode_batch(day, name, group)
+                response = self.collector.post(REPORTS_PATH, body, under_way.deadline)
             if response is not None:
                 return response

@@ -1,4 +1,4 @@
-"""The transport of a device: the standard library's HTTP client, with its defaults made strict.
+"""The HTTP transport of a device: the standard library's client, with its defaults made strict.
 
 TLS certificates are verified. Proxies come from the environment. No redirect is followed: the
 collector never redirects, and who does may point to another host. A connection serves one request,

@@ -1,4 +1,4 @@
-"""The thread that uploads: started by the first record, gone with the process.
+"""The background upload thread: started by the first record, gone with the process.
 
 It waits a random part of the interval, so that devices that started together don't report together,
 and again between the batches of two days, so that a listener can't tell that they come from one
@@ -13,8 +13,8 @@ import weakref
 from collections.abc import Callable
 from time import monotonic, sleep
 
-from rumor_client.process import fork
-from rumor_client.process.log_once import warn_once
+from rumor_client.process.fork import FORK_LOCK
+from rumor_client.process.log_once import log_once
 from rumor_client.upload.backoff import LONGEST, Jitter, uniform
 from rumor_client.upload.result import FlushResult, UploadStatus
 from rumor_client.upload.uploader import Uploader
@@ -30,12 +30,12 @@ _TURN_POLL = 0.02
 class Worker:
     """Uploads in the background, on average once in `interval` seconds while something waits."""
 
-    def __init__(self, uploader: Uploader, interval: float, jitter: Jitter = uniform) -> None:
+    def __init__(self, uploader: Uploader, interval: float, jitter: Jitter | None = None) -> None:
         self._uploader = uploader
         self._interval = interval
-        self._jitter = jitter
+        self._jitter = jitter or uniform
         self._reset()
-        fork.watch(self)
+        FORK_LOCK.watch(self)
 
     def _reset(self) -> None:
         self._changed = threading.Condition()
@@ -73,10 +73,9 @@ class Worker:
     def before_fork(self) -> None:
         """Do nothing: a fork must not wait for the network."""
 
-    def after_fork(self, *, child: bool) -> None:
+    def after_fork(self) -> None:
         """Start anew in a child: the thread stayed in the parent."""
-        if child:
-            self._reset()
+        self._reset()
 
     def _run(self) -> None:
         delay = self._jitter() * self._interval
@@ -95,7 +94,7 @@ class Worker:
         try:
             return upload()
         except Exception as error:  # the app's own clock or state may raise anything
-            warn_once("upload", f"rumor: an upload failed with {type(error).__name__}")
+            log_once("upload", f"rumor: an upload failed with {type(error).__name__}")
             return None
 
     def _sleep(self, seconds: float) -> bool:

@@ -221,7 +221,8 @@ def _remembered(memory: dict[str, Any], epsilon: str) -> str:
         f"With memory: {name}, epsilon {epsilon} for the first report of a value and {life} for "
         f"all of them, has a standard deviation of {100 * memory['standard_deviation']:.3g}% and "
         f"{memory['report_bytes']} bytes a report. It suits a device that answers every day, and "
-        "does not hide whether an answer changed."
+        "does not hide whether an answer changed. Only the first `max_values` values of a device, "
+        "which the registry must declare, are followed: later changes of its answer are not seen."
     )
 
 
@@ -231,12 +232,12 @@ def _write(file: Path, max_bytes: int | None, as_json: bool) -> None:
     settled, choices = settle_registry(body.decode(), max_bytes=max_bytes, source=str(file))
     if choices:
         # A registry is never half written: a reader sees the old file or the new one.
-        beside = file.with_name(f".{file.name}.new")
+        new = file.with_name(f".{file.name}.new")
         try:
-            beside.write_bytes(settled.encode())
-            beside.replace(file)
+            new.write_bytes(settled.encode())
+            new.replace(file)
         finally:
-            beside.unlink(missing_ok=True)
+            new.unlink(missing_ok=True)
     if as_json:
         print_json({"chosen": [_choice(choice) for choice in choices]})
         return

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-import rumor_shared.mechanisms
 from rumor_server.cli.typer_main import AsJson, fail, print_json, run
 from rumor_server.clock import system_day
 from rumor_shared.epsilon import MICRO, format_micro
 from rumor_shared.errors import RegistryError
+from rumor_shared.mechanisms.table import installed_names, mechanism_class
 from rumor_shared.metric import Metric
 from rumor_shared.registry import Registry, load_registry
 
@@ -26,7 +24,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=T
 def check(
     file: Annotated[Path, typer.Argument(help="The registry file.")], as_json: AsJson = False
 ) -> None:
-    """Print each metric with its real epsilon, or what is wrong: the first fault of each metric."""
+    """Print each metric with its real epsilon, or everything that is wrong."""
     try:
         registry = load_registry(file)
     except (RegistryError, OSError) as error:
@@ -50,6 +48,8 @@ def _show(registry: Registry) -> None:
     )
     for warning in registry.warnings():
         print(f"warning: {warning}")
+    for note in registry.notes():
+        print(f"note: {note}")
 
 
 def _facts(registry: Registry) -> dict[str, Any]:
@@ -71,6 +71,7 @@ def _facts(registry: Registry) -> dict[str, Any]:
         "lifetime_epsilon": _plain(registry.lifetime_epsilon),
         "max_age_days": registry.max_age_days,
         "warnings": [str(warning) for warning in registry.warnings()],
+        "notes": [str(note) for note in registry.notes()],
         "expired": [str(problem) for problem in registry.expired(system_day())],
     }
 
@@ -82,16 +83,15 @@ def _plain(micro: int | None) -> float | None:
 @app.command()
 def mechanisms(as_json: AsJson = False) -> None:
     """Print the mechanisms that a metric may name."""
-    listed = []
-    for found in pkgutil.iter_modules(rumor_shared.mechanisms.__path__):
-        module = importlib.import_module(f"rumor_shared.mechanisms.{found.name}")
-        about = " ".join((module.__doc__ or "").split("\n\n")[0].split())
-        listed.append({"names": list(module.NAMES), "about": about})
+    listed: dict[str, list[str]] = {}
+    for name in installed_names():
+        listed.setdefault(mechanism_class(name).about(), []).append(name)
     if as_json:
-        print_json({"mechanisms": listed})
+        found = [{"names": names, "about": about} for about, names in listed.items()]
+        print_json({"mechanisms": found})
         return
-    for one in listed:
-        print(f"{', '.join(one['names'])}: {one['about']}")
+    for about, names in listed.items():
+        print(f"{', '.join(names)}: {about}")
 
 
 def _cells(metric: Metric) -> tuple[str, ...]:

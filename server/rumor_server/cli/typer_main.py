@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import sys
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -17,8 +16,6 @@ EXIT_WRONG = 1
 _PIPED_WIDTH = 200
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
-Database = Annotated[str | None, typer.Option(help="The SQLite file, or a postgresql:// address.")]
-SettingsFile = Annotated[Path | None, typer.Option("--settings", help="A TOML file of settings.")]
 
 
 def run(app: typer.Typer, argv: list[str], name: str) -> int:
@@ -43,8 +40,8 @@ def print_json(document: dict[str, Any]) -> None:
     typer.echo(json.dumps(document, indent=2, allow_nan=False, default=str))
 
 
-def fail(name: str, trouble: str | Exception) -> typer.Exit:
+def fail(name: str, why: str | Exception) -> typer.Exit:
     """Print what is wrong to standard error, and return the exit to raise."""
-    said = explain(trouble) if isinstance(trouble, OSError) else str(trouble)
+    said = explain(why) if isinstance(why, OSError) else str(why)
     typer.echo(f"rumor {name}: {said}", err=True)
     return typer.Exit(EXIT_WRONG)

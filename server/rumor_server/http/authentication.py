@@ -1,4 +1,4 @@
-"""Who may do what: the door in front of every route.
+"""ASGI middleware that authenticates requests and enforces quotas, in front of every route.
 
 Each path wants one scope, and an unknown path wants `analyst`, so that a new route is closed until
 someone opens it here. Keys are read anew every few seconds: a revoked one is refused by then, on
@@ -7,26 +7,21 @@ every process. If they can't be read, whoever needs one is answered 503.
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import binascii
-import time
-from collections.abc import Callable, Collection, Mapping
-from contextvars import ContextVar
+from collections.abc import Callable, Collection
 from datetime import date
-from ipaddress import ip_address
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from rumor_server.errors import AccessRefused, Overloaded, SettingsError
+from rumor_server.errors import AccessRefused, KeyRequired, Overloaded
 from rumor_server.http.counters import Counters
-from rumor_server.http.ip_rate_limit import AddressLimit
+from rumor_server.http.ip_rate_limit import IpRateLimit
 from rumor_server.http.problem import problem_of
-from rumor_server.http.quota import KeyLimits
-from rumor_server.operations.keyring import Key, find_key, list_keys, note_use
-from rumor_server.operations.keyring import Scope as KeyScope
-from rumor_server.settings import Settings
-from rumor_server.storage.operator_tables import Control
+from rumor_server.http.quota import KeyQuotas, current_key
+from rumor_server.operations.keyring import Keyring
+from rumor_server.settings import Scope as KeyScope
+from rumor_server.storage.keys import Key
 from rumor_shared.errors import RumorError
 from rumor_shared.wire import REGISTRY_PATH, REPORTS_PATH, RETRACTIONS_PATH
 
@@ -35,12 +30,8 @@ PUBLIC = frozenset({"/healthz", "/readyz", "/version", "/docs", "/openapi.json",
 DEVICE = frozenset({REPORTS_PATH, RETRACTIONS_PATH})
 METRICS = "/metrics"
 _RETRY_SECONDS = 2
-# However many unknown keys are tried, they are looked for five times a second.
-_UNKNOWN_SECONDS = 0.2
+_CHALLENGES = ("Bearer", 'Basic realm="Rumor", charset="UTF-8"')
 _READS = frozenset({"GET", "HEAD", "OPTIONS"})
-
-# The key of the request that is being answered, for limits that are known only once it is read.
-current_key: ContextVar[Key | None] = ContextVar("current_key", default=None)
 
 
 def wanted_scope(path: str) -> KeyScope | None:
@@ -52,92 +43,15 @@ def wanted_scope(path: str) -> KeyScope | None:
     return KeyScope.ADMIN if path == METRICS else KeyScope.ANALYST
 
 
-def open_scopes(settings: Settings) -> frozenset[KeyScope]:
-    """Return what is open without a key. Raises SettingsError where nobody decided and must.
-
-    On a loopback address what isn't decided is open. On any other, someone has to choose.
-    """
-    is_local = _is_loopback(settings.host)
-    chosen = set()
-    for name, scope in (
-        ("ingest_access", KeyScope.INGEST),
-        ("read_access", KeyScope.ANALYST),
-        ("metrics_access", KeyScope.ADMIN),
-    ):
-        choice = getattr(settings, name)
-        if not choice and not is_local:
-            raise SettingsError(
-                name,
-                "is not decided, and the collector would listen to other machines",
-                'set it to "key" (see `rumor keys create`), or to "open" to let everyone in',
-            )
-        if choice in ("", "open"):
-            chosen.add(scope)
-    return frozenset(chosen)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-class Keyring:
-    """The keys of the database, at most `refresh_seconds` old, and which of them were used."""
-
-    def __init__(self, control: Control, refresh_seconds: float) -> None:
-        self._control = control
-        self._refresh_seconds = refresh_seconds
-        self._keys: Mapping[str, Key] = {}
-        self._read_at = float("-inf")
-        self._lock = asyncio.Lock()
-        self._used: set[str] = set()
-
-    async def find(self, given: str) -> Key | None:
-        """Return the key that was given, valid or not. Raises StoreUnavailable.
-
-        One that isn't known may have been made since keys were read, so they are read again.
-        """
-        await self._read(self._refresh_seconds)
-        found = find_key(self._keys, given)
-        if found is None:
-            await self._read(_UNKNOWN_SECONDS)
-            found = find_key(self._keys, given)
-        return found
-
-    def used(self, key: Key) -> None:
-        """Note that a key opened the door."""
-        self._used.add(key.id)
-
-    def write_used(self, today: date) -> None:
-        """Keep the day of use of the keys that were used since the last call."""
-        used, self._used = self._used, set()
-        known = self._keys
-        news = {id_ for id_ in used if id_ in known and known[id_].last_used != today}
-        if news:
-            note_use(self._control, news, today)
-
-    async def _read(self, oldest: float) -> None:
-        """Read the keys unless they were read within the last `oldest` seconds."""
-        if time.monotonic() - self._read_at <= oldest:
-            return
-        async with self._lock:
-            if time.monotonic() - self._read_at > oldest:
-                found = await asyncio.to_thread(list_keys, self._control)
-                self._keys = {key.id: key for key in found}
-                self._read_at = time.monotonic()
-
-
-class Access:
+class Authentication:
     """The ASGI application in front of all others: lets a request in, or answers with a problem."""
 
     def __init__(
         self,
         app: ASGIApp,
         keyring: Keyring,
-        limits: KeyLimits,
-        addresses: AddressLimit,
+        quotas: KeyQuotas,
+        addresses: IpRateLimit,
         counters: Counters,
         *,
         is_open: frozenset[KeyScope],
@@ -148,7 +62,7 @@ class Access:
     ) -> None:
         self._app = app
         self._keyring = keyring
-        self._limits = limits
+        self._quotas = quotas
         self._addresses = addresses
         self._open = is_open
         self._today = today
@@ -191,24 +105,24 @@ class Access:
         if wanted is KeyScope.INGEST:
             self._check_in_force()
         elif scope["method"] not in _READS:
-            self._check_site(scope)
+            self._check_csrf(scope)
         given = _given(scope, wanted)
         key = None if given is None else await self._keyring.find(given)
         if key is not None and key.valid(self._today()) and key.scope.allows(wanted):
             self._keyring.used(key)
-            await self._limits.take_request(key)
+            await self._quotas.take_request(key)
             return key
         if wanted not in self._open:
             raise _refusal(wanted, given, key, self._today())
         self._addresses.take(scope)
         return None
 
-    def _check_site(self, scope: Scope) -> None:
+    def _check_csrf(self, scope: Scope) -> None:
         """Refuse what another site's page makes a reader's browser send with the reader's key."""
         headers = dict(scope["headers"])
         foreign = headers.get(b"sec-fetch-site", b"none") not in (b"none", b"same-origin")
         if foreign and headers.get(b"origin", b"").decode("latin-1") not in self._origins:
-            raise AccessRefused(403, "pages of another site may not send this; see cors_origins")
+            raise AccessRefused("pages of another site may not send this; see cors_origins")
 
 
 def _given(scope: Scope, wanted: KeyScope) -> str | None:
@@ -229,11 +143,11 @@ def _given(scope: Scope, wanted: KeyScope) -> str | None:
 
 
 def _refusal(wanted: KeyScope, given: str | None, key: Key | None, day: date) -> AccessRefused:
-    challenge = "Bearer" if wanted is KeyScope.INGEST else 'Bearer, Basic realm="Rumor"'
+    challenges = _CHALLENGES[: 1 if wanted is KeyScope.INGEST else None]
     if given is None:
         detail = "this needs a key; send Authorization: Bearer <key>"
     elif key is None or not key.valid(day):
         detail = "the key is unknown, revoked or expired; ask the operator for a new one"
     else:
-        return AccessRefused(403, f"a key with the scope `{wanted}` is needed; this has another")
-    return AccessRefused(401, detail, challenge)
+        return AccessRefused(f"a key with the scope `{wanted}` is needed; this has another")
+    return KeyRequired(detail, challenges)

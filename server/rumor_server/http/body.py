@@ -15,7 +15,13 @@ from typing import Any
 
 from starlette.types import Message, Receive
 
-from rumor_server.errors import BadRequest
+from rumor_server.errors import (
+    BadRequest,
+    BodyTooLarge,
+    BodyTooSlow,
+    BrokenGzip,
+    UnsupportedMedia,
+)
 from rumor_shared.wire import JSON, MAX_BATCH_BYTES, MSGPACK
 
 # A body that is too large is read on and thrown away up to here, so that a client which sends
@@ -31,7 +37,7 @@ class Disconnected(Exception):
 
 
 def media_type(headers: Mapping[str, str]) -> str:
-    """Return the body's media type. Raises BadRequest 415 if it is none of ours."""
+    """Return the body's media type. Raises UnsupportedMedia if it is none of ours."""
     given = headers.get("content-type", "")
     if given in _TYPES:
         return given
@@ -39,15 +45,15 @@ def media_type(headers: Mapping[str, str]) -> str:
     name = name.strip().lower()
     charset = parameters.replace(" ", "").replace('"', "").lower()
     if name not in _TYPES or charset not in {"", "charset=utf-8"}:
-        raise BadRequest(415, f"send Content-Type: {JSON} or {MSGPACK}")
+        raise UnsupportedMedia(f"send Content-Type: {JSON} or {MSGPACK}")
     return name
 
 
 def is_gzip(headers: Mapping[str, str]) -> bool:
-    """Return whether the body is gzip. Raises BadRequest 415 for any other encoding."""
+    """Return whether the body is gzip. Raises UnsupportedMedia for any other encoding."""
     encoding = headers.get("content-encoding", "identity").strip().lower()
     if encoding not in {"identity", "gzip"}:
-        raise BadRequest(415, "send the body as it is, or with Content-Encoding: gzip")
+        raise UnsupportedMedia("send the body as it is, or with Content-Encoding: gzip")
     return encoding == "gzip"
 
 
@@ -56,9 +62,9 @@ async def read_body(
 ) -> bytes:
     """Return the body, inflated, of at most `limit` bytes.
 
-    Raises BadRequest: 400 for broken gzip, 408 where the whole took longer than `seconds`, 413
-    where it passes the limit on the wire or inflated, 415 for an unknown encoding. Raises
-    Disconnected.
+    Raises BrokenGzip, BadRequest for gzip that ends too early, BodyTooSlow where the whole took
+    longer than `seconds`, BodyTooLarge where it passes the limit on the wire or inflated,
+    UnsupportedMedia for an unknown encoding, and Disconnected.
     """
     inflater = zlib.decompressobj(_GZIP) if is_gzip(headers) else None
     length = headers.get("content-length", "")
@@ -83,9 +89,7 @@ async def _within(seconds: float) -> AsyncIterator[None]:
         async with asyncio.timeout(seconds):
             yield
     except TimeoutError:
-        raise BadRequest(
-            408, f"the body did not arrive within {seconds:g} s; send it again", close=True
-        ) from None
+        raise BodyTooSlow(f"the body did not arrive within {seconds:g} s; send it again") from None
 
 
 class _Begun:
@@ -131,7 +135,7 @@ async def _read(
             break
         message = await receive()
     if inflater is not None and not inflater.eof:
-        raise BadRequest(400, "the gzip body ends too early; send it whole")
+        raise BadRequest("the gzip body ends too early; send it whole")
     return bytes(body)
 
 
@@ -146,9 +150,9 @@ def _inflate(inflater: zlib._Decompress, chunk: bytes, room: int) -> bytes:
     try:
         inflated = inflater.decompress(chunk, room + 1)
     except zlib.error:
-        raise BadRequest(400, "the body is not valid gzip; compress it again", close=True) from None
+        raise BrokenGzip("the body is not valid gzip; compress it again") from None
     if inflater.unused_data:
-        raise BadRequest(400, "bytes follow the end of the gzip body; send one member", close=True)
+        raise BrokenGzip("bytes follow the end of the gzip body; send one member")
     return inflated
 
 
@@ -159,9 +163,7 @@ async def _discard(receive: Receive, read: int) -> None:
         read += len(chunk)
 
 
-def _too_large(limit: int) -> BadRequest:
-    return BadRequest(
-        413,
-        f"a body has at most {limit} bytes, also once inflated; send less at a time",
-        close=True,
+def _too_large(limit: int) -> BodyTooLarge:
+    return BodyTooLarge(
+        f"a body has at most {limit} bytes, also once inflated; send less at a time"
     )

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
+from hashlib import sha256
 from html import escape
 from typing import Any
 
+_STYLE = """
+body { font: 1rem/1.5 system-ui, sans-serif; max-width: 50rem; margin: 2rem auto }
+h2 { font-size: 1rem; margin-top: 2rem; border-top: 1px solid }
+code { font-size: 1rem }
+"""
+# What a Content-Security-Policy names the style by: it stands in the page, which is public.
+STYLE_HASH = f"'sha256-{b64encode(sha256(_STYLE.encode()).digest()).decode()}'"
 _PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <title>{title}: routes</title>
-<style>
-body {{ font: 1rem/1.5 system-ui, sans-serif; max-width: 50rem; margin: 2rem auto }}
-h2 {{ font-size: 1rem; margin-top: 2rem; border-top: 1px solid }}
-code {{ font-size: 1rem }}
-</style>
+<style>{style}</style>
 <h1>{title}</h1>
 <p>{summary} The machine's form is <a href="{openapi}">{openapi}</a>.</p>
 {operations}
@@ -30,6 +35,7 @@ def docs_page(document: dict[str, Any], openapi: str) -> str:
         for method, operation in methods.items()
     ]
     return _PAGE.format(
+        style=_STYLE,
         title=escape(document["info"]["title"]),
         summary=escape(document["info"]["summary"]),
         openapi=escape(openapi),

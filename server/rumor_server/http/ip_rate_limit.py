@@ -1,4 +1,4 @@
-"""Who calls, where no key says so: an address, kept in memory alone and for a minute at most.
+"""Rate limit by IP address, for requests without a key: in memory alone, for a minute at most.
 
 No address is written anywhere. A counter is found by a keyed hash, whose key dies with the process.
 """
@@ -9,29 +9,18 @@ import hashlib
 import secrets
 import time
 from collections.abc import Callable
-from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from ipaddress import IPv6Address, ip_address, ip_network
 
 from starlette.types import Scope
 
-from rumor_server.errors import SettingsError, TooManyRequests
-
-Network = IPv4Network | IPv6Network
+from rumor_server.errors import TooManyRequests
+from rumor_server.settings import Network
 
 # Whoever has one IPv6 address has its /64.
 _SITE = 64
 # Beyond this many callers within a minute the rest share one counter: memory stays bounded.
 _MOST = 100_000
 _MINUTE = 60
-
-
-def parse_proxies(text: str) -> tuple[Network, ...]:
-    """Return the networks of a list with commas. Raises SettingsError."""
-    try:
-        return tuple(ip_network(part.strip()) for part in text.split(",") if part.strip())
-    except ValueError:
-        raise SettingsError(
-            "trusted_proxies", "is not a list of addresses and networks", "write 10.0.0.0/8"
-        ) from None
 
 
 def caller(scope: Scope, proxies: tuple[Network, ...]) -> str:
@@ -68,7 +57,7 @@ def _within(address: str, networks: tuple[Network, ...]) -> bool:
     return any(parsed in network for network in networks)
 
 
-class AddressLimit:
+class IpRateLimit:
     """At most `requests` a minute from one address, or /64 of IPv6; 0 is no limit."""
 
     def __init__(

@@ -57,4 +57,4 @@ def refuse_repeats(given: Iterable[str], once: Collection[str]) -> None:
     counted = Counter(given)
     for name in once:
         if counted[name] > 1:
-            raise BadRequest(400, f"query.{name}: is given twice; give it once")
+            raise BadRequest(f"query.{name}: is given twice; give it once")

@@ -6,18 +6,26 @@ else is of the process that answers, since it began. Each process is scraped by 
 
 from __future__ import annotations
 
+import logging
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
+from prometheus_client import CollectorRegistry, Metric, generate_latest
+from prometheus_client.registry import Collector
+
+from rumor_server.errors import StoreError
 from rumor_server.http.counters import LATENCY_BOUNDS, Counters
-from rumor_server.operations.database_figures import Figures, read_figures
+from rumor_server.storage.figures import Figures, read_figures
 from rumor_server.storage.operator_tables import Control
 from rumor_shared.version import __version__
 
+# The names and labels here are what this version allows; later ones quote those of other scripts.
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+log = logging.getLogger(__name__)
 
 
 class Family(NamedTuple):
@@ -53,8 +61,11 @@ FAMILIES: Mapping[str, Family] = {
 Sample = tuple[str, Mapping[str, str], float]
 
 
-class PrometheusPage:
-    """Writes the page of one process."""
+class PrometheusPage(Collector):
+    """Writes the page of one process, whether or not the database answers.
+
+    Where it doesn't, `rumor_ready` is 0 and what only the database knows has no samples.
+    """
 
     def __init__(
         self,
@@ -71,10 +82,26 @@ class PrometheusPage:
         self._max_age_days = max_age_days
         self._today = today
         self._is_ready = is_ready
+        # Of its own, so that what other libraries of the process declare is not sent.
+        self._registry = CollectorRegistry(auto_describe=False)
+        self._registry.register(self)
 
-    def text(self) -> str:
-        """Return the page. Raises StoreUnavailable."""
-        return exposition([*self._of_process(), *self._of_database(read_figures(self._control))])
+    def text(self) -> bytes:
+        """Return the page."""
+        return generate_latest(self._registry)
+
+    def describe(self) -> Iterator[Metric]:
+        """Return every family, without samples."""
+        return iter(families(()))
+
+    def collect(self) -> Iterator[Metric]:
+        """Return every family with the samples of now."""
+        try:
+            of_database = [*self._of_database(read_figures(self._control))]
+        except StoreError as error:
+            log.warning("the database's figures can't be read: %s", error)
+            of_database = []
+        return iter(families((*self._of_process(), *of_database)))
 
     def _of_process(self) -> Iterator[Sample]:
         counters = self._counters
@@ -114,25 +141,14 @@ class PrometheusPage:
         yield "rumor_database_past_retention_days", {}, past
 
 
-def exposition(samples: Iterable[Sample]) -> str:
-    """Return samples in the text format, in the order of their families."""
-    by_family: dict[str, list[str]] = {name: [] for name in FAMILIES}
+def families(samples: Iterable[Sample]) -> list[Metric]:
+    """Return every declared family with its samples, in the order of the declarations."""
+    # The library adds the ending of a counter itself, and knows a family by its name without it.
+    found = {
+        name: Metric(name.removesuffix("_total"), family.meaning, family.kind)
+        for name, family in FAMILIES.items()
+    }
     for name, labels, value in samples:
         family = name if name in FAMILIES else name.rpartition("_")[0]
-        inner = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels.items())
-        by_family[family].append(
-            f"{name}{{{inner}}} {_number(value)}" if inner else f"{name} {_number(value)}"
-        )
-    lines: list[str] = []
-    for name, found in by_family.items():
-        lines += [f"# HELP {name} {FAMILIES[name].meaning}", f"# TYPE {name} {FAMILIES[name].kind}"]
-        lines += found
-    return "\n".join(lines) + "\n"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
-
-
-def _number(value: float) -> str:
-    return str(int(value)) if value == int(value) else repr(float(value))
+        found[family].add_sample(name, dict(labels), value)
+    return list(found.values())

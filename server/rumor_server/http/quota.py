@@ -1,4 +1,4 @@
-"""How much a key may still do: exact over all processes, and cheap in each.
+"""Quotas of keys: how much one may still do, exact over all processes, and cheap in each.
 
 A process takes a share of a key's limit from the database at a time and spends it from memory, so
 the sum over processes never passes the limit, through restarts too. What a killed process held is
@@ -9,14 +9,19 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 
 from rumor_server.errors import TooManyRequests
-from rumor_server.operations.keyring import Key
+from rumor_server.http.counters import Counters
+from rumor_server.ingestion.screening import Result, ScreenedBatch
+from rumor_server.storage.keys import Key, forget_old_leases, give_back, lease
 from rumor_server.storage.operator_tables import Control
+from rumor_server.storage.writer import Writer
+from rumor_shared.wire import Verdict
 
 # A process takes a twentieth of a limit: 20 transactions use it up, and 4 processes strand at most
 # a fifth of it.
@@ -24,6 +29,9 @@ _SHARES = 20
 _MINUTE = 60
 # The client waits an hour at most (design, section 7), so a day's limit is asked for hourly.
 _LONGEST_WAIT = 3600
+
+# The key of the request that is being answered, for limits that are known only once it is read.
+current_key: ContextVar[Key | None] = ContextVar("current_key", default=None)
 
 
 class Kind(StrEnum):
@@ -42,7 +50,7 @@ class _Share:
     exhausted: bool = False
 
 
-class KeyLimits:
+class KeyQuotas:
     """The limits of keys, shared with every process on the same database."""
 
     def __init__(
@@ -75,24 +83,19 @@ class KeyLimits:
             share.left += reports
 
     def forget_past(self) -> None:
-        """Delete what belongs to minutes and days that are over."""
-        with self._control.transaction() as statements:
-            for kind in Kind:
-                statements.run(
-                    "DELETE FROM control_leases WHERE kind = ? AND minute_or_day < ?",
-                    (kind.value, self._window(kind)),
-                )
+        """Delete what belongs to minutes and days long over."""
+        forget_old_leases(self._control)
 
     def close(self) -> None:
         """Give the database back what was taken and not spent."""
-        with self._control.transaction() as statements:
-            for (id_, kind), share in sorted(self._shares.items()):
-                statements.run(
-                    "UPDATE control_leases SET taken = taken - ? "
-                    "WHERE id = ? AND kind = ? AND minute_or_day = ?",
-                    (share.left, id_, kind.value, share.window),
-                )
-            self._shares.clear()
+        give_back(
+            self._control,
+            [
+                (id_, kind.value, share.window, share.left)
+                for (id_, kind), share in self._shares.items()
+            ],
+        )
+        self._shares.clear()
 
     def _window(self, kind: Kind) -> int:
         if kind is Kind.REQUESTS:
@@ -112,7 +115,9 @@ class KeyLimits:
                 return False
             wanted = max(amount - share.left, limit // _SHARES)
             window = share.window
-            granted = await asyncio.to_thread(self._lease, id_, kind, window, limit, wanted)
+            granted = await asyncio.to_thread(
+                lease, self._control, id_, kind.value, window, limit, wanted
+            )
             if share.window == window:
                 share.left += granted
                 share.exhausted = granted < wanted
@@ -128,22 +133,45 @@ class KeyLimits:
         share.left -= amount
         return True
 
-    def _lease(self, id_: str, kind: Kind, window: int, limit: int, wanted: int) -> int:
-        place = (id_, kind.value, window)
-        with self._control.transaction() as statements:
-            statements.run(
-                "INSERT INTO control_leases VALUES (?, ?, ?, 0) ON CONFLICT DO NOTHING", place
-            )
-            # Changes nothing, and holds the row until the commit, on PostgreSQL too.
-            ((taken,),) = statements.rows(
-                "UPDATE control_leases SET taken = taken "
-                "WHERE id = ? AND kind = ? AND minute_or_day = ? RETURNING taken",
-                place,
-            )
-            granted: int = max(0, min(wanted, limit - taken))
-            statements.run(
-                "UPDATE control_leases SET taken = taken + ? "
-                "WHERE id = ? AND kind = ? AND minute_or_day = ?",
-                (granted, *place),
-            )
-        return granted
+
+class MeteredWriter:
+    """Submits batches to the writer within the day's quota of the key that sent them.
+
+    `observe` sees each batch with what was decided of it.
+    """
+
+    def __init__(
+        self,
+        writer: Writer,
+        quotas: KeyQuotas,
+        counters: Counters,
+        observe: Callable[[ScreenedBatch, Sequence[Result]], None],
+        today: Callable[[], date],
+    ) -> None:
+        self._writer = writer
+        self._quotas = quotas
+        self._counters = counters
+        self._observe = observe
+        self._today = today
+
+    async def submit(self, batch: ScreenedBatch) -> list[Result]:
+        """Return a result for each report, after they are durable.
+
+        A report that isn't accepted costs its key nothing. Raises TooManyRequests, before anything
+        is written, if the key may not send so many today; and what the writer raises.
+        """
+        key = current_key.get()
+        reports = len(batch.reports)
+        if key is not None:
+            await self._quotas.take_reports(key, reports)
+        results: list[Result] = []
+        try:
+            with self._counters.waiting(reports):
+                results = await self._writer.submit(batch)
+        finally:
+            if key is not None and key.day_reports:
+                accepted = sum(result.verdict is Verdict.ACCEPTED for result in results)
+                self._quotas.give_back_reports(key, reports - accepted)
+        self._counters.results(batch.day, self._today(), results)
+        self._observe(batch, results)
+        return results

@@ -18,7 +18,7 @@ from typing import Annotated, Any, NoReturn, TypeVar
 import msgspec
 from msgspec import Meta
 
-from rumor_server.errors import BadRequest
+from rumor_server.errors import BadRequest, TooLarge, UnsupportedMedia
 from rumor_shared.days import parse_day
 from rumor_shared.mechanism import MAX_PAYLOAD_BYTES
 from rumor_shared.metric import MAX_NAME, MAX_REVISION
@@ -63,7 +63,7 @@ class Envelope(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         try:
             return parse_day(self.day)
         except ValueError:
-            raise BadRequest(400, "day: is not a day of the calendar; write YYYY-MM-DD") from None
+            raise BadRequest("day: is not a day of the calendar; write YYYY-MM-DD") from None
 
 
 Reports = Annotated[list[Report], Meta(extra_json_schema={"maxItems": MAX_BATCH_REPORTS})]
@@ -103,7 +103,7 @@ _PATH = re.compile(r" - at `\$((?:\.[a-z]+|\[\d+\])+)`$")
 def decode_batch(body: bytes, media_type: str) -> Batch:
     """Return the batch in `body`.
 
-    Raises BadRequest: 400 if it isn't the schema, 413 if it holds more than 500 reports. The
+    Raises BadRequest if it isn't the schema, TooLarge if it holds more than 500 reports. The
     detail names the field and never what was in it.
     """
     batch = _decode(body, media_type, _JSON, _MSGPACK)
@@ -137,7 +137,7 @@ def _decode(
             if len(_MSGPACK_AGAIN.encode(sent)) != len(body):
                 _refuse("a key is repeated, or a number or length is longer than it need be")
         else:
-            raise BadRequest(415, f"send {JSON} or {MSGPACK}")
+            raise UnsupportedMedia(f"send {JSON} or {MSGPACK}")
     except msgspec.DecodeError as error:
         _refuse(_explain(str(error)))
     return sent
@@ -145,13 +145,13 @@ def _decode(
 
 def _check_length(reports: list[Report]) -> None:
     if len(reports) > MAX_BATCH_REPORTS:
-        raise BadRequest(
-            413, f"a batch holds at most {MAX_BATCH_REPORTS} reports; split it and send the parts"
+        raise TooLarge(
+            f"a batch holds at most {MAX_BATCH_REPORTS} reports; split it and send the parts"
         )
 
 
 def _refuse(what: str) -> NoReturn:
-    raise BadRequest(400, f"the body is not a batch of reports: {what}")
+    raise BadRequest(f"the body is not a batch of reports: {what}")
 
 
 def _explain(message: str) -> str:

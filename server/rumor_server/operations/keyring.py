@@ -7,55 +7,24 @@ key itself is shown once.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import re
 import secrets
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date
-from enum import StrEnum
 
 from rumor_server.errors import KeyProblem
-from rumor_server.storage.operator_tables import Control, Statements
+from rumor_server.settings import Scope
+from rumor_server.storage.keys import Key, add_key, end_key, list_keys, note_use
+from rumor_server.storage.operator_tables import Control
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}")
 _KEY = re.compile(r"rumor_(ingest|analyst|admin)_([0-9a-f]{8})_([A-Za-z0-9_-]{43})")
-_COLUMNS = (
-    "id, name, scope, sha256, created, expires, revoked, last_used, minute_requests, day_reports"
-)
-
-
-class Scope(StrEnum):
-    """What a key is good for. An admin may also read; nobody but `ingest` sends reports."""
-
-    INGEST = "ingest"
-    ANALYST = "analyst"
-    ADMIN = "admin"
-
-    def allows(self, wanted: Scope) -> bool:
-        """Return whether a key of this scope may do what `wanted` names."""
-        return self is wanted or (self is Scope.ADMIN and wanted is Scope.ANALYST)
-
-
-@dataclass(frozen=True)
-class Key:
-    """What is kept of a key. A limit of 0 is none; `expires` is the last valid UTC day."""
-
-    id: str
-    name: str
-    scope: Scope
-    sha256: str
-    created: date
-    expires: date | None
-    revoked: date | None
-    last_used: date | None
-    minute_requests: int
-    day_reports: int
-
-    def valid(self, day: date) -> bool:
-        """Return whether the key is neither revoked nor past its last day."""
-        return self.revoked is None and (self.expires is None or day <= self.expires)
+# However many unknown keys are tried, they are looked for five times a second.
+_UNKNOWN_SECONDS = 0.2
 
 
 def create_key(
@@ -73,6 +42,31 @@ def create_key(
     Raises KeyProblem for a name that isn't one or is taken, a day of expiry in the past, and a
     negative limit.
     """
+    check_key(
+        name, today, expires=expires, minute_requests=minute_requests, day_reports=day_reports
+    )
+    id_, secret = secrets.token_hex(4), secrets.token_urlsafe(32)
+    key = Key(
+        id_,
+        name,
+        scope,
+        _hash(secret),
+        created=today,
+        expires=expires,
+        revoked=None,
+        last_used=None,
+        minute_requests=minute_requests,
+        day_reports=day_reports,
+    )
+    if not add_key(control, key):
+        raise KeyProblem("name", "is taken, perhaps by a revoked key", "choose another")
+    return f"rumor_{scope.value}_{id_}_{secret}"
+
+
+def check_key(
+    name: str, today: date, *, expires: date | None, minute_requests: int, day_reports: int
+) -> None:
+    """Raise KeyProblem for what no database is needed to refuse."""
     if not _NAME.fullmatch(name):
         raise KeyProblem("name", "is not 1 to 64 letters, digits, spaces and . _ -", "choose one")
     if expires is not None and expires < today:
@@ -80,53 +74,14 @@ def create_key(
     for field, limit in (("minute-requests", minute_requests), ("day-reports", day_reports)):
         if not 0 <= limit < 2**53:
             raise KeyProblem(field, "is negative or too large", "0 is no limit")
-    id_, secret = secrets.token_hex(4), secrets.token_urlsafe(32)
-    with control.transaction() as statements:
-        if statements.rows("SELECT 1 FROM control_keys WHERE name = ?", (name,)):
-            raise KeyProblem("name", "is taken, perhaps by a revoked key", "choose another")
-        statements.run(
-            f"INSERT INTO control_keys ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, 0, 0, ?, ?)",  # noqa: S608 - our own column names
-            (
-                id_,
-                name,
-                scope.value,
-                _hash(secret),
-                today.toordinal(),
-                expires.toordinal() if expires else 0,
-                minute_requests,
-                day_reports,
-            ),
-        )
-    return f"rumor_{scope.value}_{id_}_{secret}"
-
-
-def list_keys(control: Control) -> list[Key]:
-    """Return every key that was ever made, in the order of their names."""
-    with control.transaction(reads_only=True) as statements:
-        return _keys(statements)
 
 
 def revoke_key(control: Control, name_or_id: str, today: date) -> Key:
     """Revoke a key for good, and return it as it is now. Raises KeyProblem for an unknown one."""
-    with control.transaction() as statements:
-        found = [key for key in _keys(statements) if name_or_id in (key.name, key.id)]
-        if not found:
-            raise KeyProblem("key", "is not known by this name or id", "see `rumor keys list`")
-        statements.run(
-            "UPDATE control_keys SET revoked = ? WHERE id = ? AND revoked = 0",
-            (today.toordinal(), found[0].id),
-        )
-        return next(key for key in _keys(statements) if key.id == found[0].id)
-
-
-def note_use(control: Control, ids: set[str], today: date) -> None:
-    """Keep the day on which keys were last used: a day, since more would be a log of calls."""
-    with control.transaction() as statements:
-        for id_ in sorted(ids):
-            statements.run(
-                "UPDATE control_keys SET last_used = ? WHERE id = ? AND last_used < ?",
-                (today.toordinal(), id_, today.toordinal()),
-            )
+    key = end_key(control, name_or_id, today)
+    if key is None:
+        raise KeyProblem("key", "is not known by this name or id", "see `rumor keys list`")
+    return key
 
 
 def find_key(keys: Mapping[str, Key], given: str) -> Key | None:
@@ -144,32 +99,55 @@ def find_key(keys: Mapping[str, Key], given: str) -> Key | None:
     return key if key is not None and same and key.scope == scope else None
 
 
+class Keyring:
+    """The keys of the database, at most `refresh_seconds` old, and which of them were used."""
+
+    def __init__(self, control: Control, refresh_seconds: float) -> None:
+        self._control = control
+        self._refresh_seconds = refresh_seconds
+        self._keys: Mapping[str, Key] = {}
+        self._read_at = float("-inf")
+        self._lock = asyncio.Lock()
+        self._used: set[str] = set()
+
+    async def find(self, given: str) -> Key | None:
+        """Return the key that was given, valid or not. Raises StoreUnavailable.
+
+        One that isn't known may have been made since keys were read, so they are read again.
+        """
+        await self._read(self._refresh_seconds)
+        found = find_key(self._keys, given)
+        if found is None:
+            await self._read(_UNKNOWN_SECONDS)
+            found = find_key(self._keys, given)
+        return found
+
+    def used(self, key: Key) -> None:
+        """Note that a key let a request in."""
+        self._used.add(key.id)
+
+    def write_used(self, today: date) -> None:
+        """Keep the day of use of the keys that were used since the last call."""
+        used, self._used = self._used, set()
+        known = self._keys
+        news = {id_ for id_ in used if id_ in known and known[id_].last_used != today}
+        if news:
+            note_use(self._control, news, today)
+
+    async def _read(self, oldest: float) -> None:
+        """Read the keys unless they were read within the last `oldest` seconds."""
+        if time.monotonic() - self._read_at <= oldest:
+            return
+        async with self._lock:
+            if time.monotonic() - self._read_at > oldest:
+                found = await asyncio.to_thread(list_keys, self._control)
+                self._keys = {key.id: key for key in found}
+                self._read_at = time.monotonic()
+
+
 def _hash(secret: str) -> str:
     return hashlib.sha256(b"rumor/key/1\x00" + secret.encode("ascii")).hexdigest()
 
 
 # The hash of no secret: 64 hexadecimal digits, as all of them.
 _NOBODY = "0" * 64
-
-
-def _keys(statements: Statements) -> list[Key]:
-    rows = statements.rows(f"SELECT {_COLUMNS} FROM control_keys ORDER BY name")  # noqa: S608 - our own column names
-    return [
-        Key(
-            id_,
-            name,
-            Scope(scope),
-            sha256,
-            date.fromordinal(created),
-            _day(expires),
-            _day(revoked),
-            _day(used),
-            minute,
-            day,
-        )
-        for id_, name, scope, sha256, created, expires, revoked, used, minute, day in rows
-    ]
-
-
-def _day(ordinal: int) -> date | None:
-    return date.fromordinal(ordinal) if ordinal else None

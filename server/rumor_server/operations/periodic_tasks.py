@@ -4,52 +4,48 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
-from datetime import date
+from collections.abc import Callable, Sequence
 
 from rumor_server.errors import StoreError
-from rumor_server.http.authentication import Keyring
-from rumor_server.http.quota import KeyLimits
-from rumor_server.statistics.authenticity.report_weights import ReportShapes
 from rumor_server.storage.operator_tables import Control
-from rumor_server.storage.registry_in_force import Overtaken, in_force
+from rumor_server.storage.registry_in_force import RegistrySuperseded, in_force
 
 log = logging.getLogger(__name__)
 
 
-class Housekeeping:
-    """Keeps the operator's tables up to date, and knows whether this process was overtaken."""
+class PeriodicTasks:
+    """Keeps the operator's tables up to date, and knows whether another registry is in force.
+
+    `repeated` is done each time, `last` as the process ends; each raises StoreUnavailable where
+    the database can't be used, and does what it couldn't when it is called again.
+    """
 
     def __init__(
         self,
         control: Control,
-        keyring: Keyring,
-        limits: KeyLimits,
-        shapes: ReportShapes,
         registry_sha256: str,
-        today: Callable[[], date],
+        *,
+        repeated: Sequence[Callable[[], None]],
+        last: Sequence[Callable[[], None]],
     ) -> None:
         self._control = control
-        self._keyring = keyring
-        self._limits = limits
-        self._shapes = shapes
         self._sha256 = registry_sha256
-        self._today = today
-        self._is_overtaken = False
+        self._repeated = repeated
+        self._last = last
+        self._is_superseded = False
 
     def check_in_force(self) -> None:
-        """Raise Overtaken if another process put another registry in force."""
-        if self._is_overtaken:
-            raise Overtaken
+        """Raise RegistrySuperseded if another process put another registry in force."""
+        if self._is_superseded:
+            raise RegistrySuperseded
 
     def once(self) -> None:
         """Do it once. Raises StoreUnavailable."""
-        was, self._is_overtaken = self._is_overtaken, in_force(self._control) != self._sha256
-        if self._is_overtaken and not was:
-            log.error("%s", Overtaken())
-        self._shapes.write()
-        self._keyring.write_used(self._today())
-        self._limits.forget_past()
+        was, self._is_superseded = self._is_superseded, in_force(self._control) != self._sha256
+        if self._is_superseded and not was:
+            log.error("%s", RegistrySuperseded())
+        for task in self._repeated:
+            task()
 
     async def run(self, seconds: float) -> None:
         """Do it every so often, until cancelled."""
@@ -62,10 +58,9 @@ class Housekeeping:
 
     def finish(self) -> None:
         """Write what is left to write, and release the database."""
-        try:
-            self._shapes.write()
-            self._keyring.write_used(self._today())
-            self._limits.close()
-        except StoreError as error:
-            log.warning("counts were not written: %s", error)
+        for task in self._last:
+            try:
+                task()
+            except StoreError as error:
+                log.warning("counts were not written: %s", error)
         self._control.close()

@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from rumor_server.errors import BadRequest
-from rumor_server.http.candidates import MAX_CANDIDATES
+from rumor_server.errors import BadRequest, NotFound
 from rumor_shared.text import TextProblem, canonical_bytes
 
+# The decoder takes as many within a minute.
+MAX_CANDIDATES = 100_000
 # Lists of one metric; with 8 MiB an upload they take 128 MiB of disk at most.
 KEPT_LISTS = 16
 _NAME = re.compile(r"([0-9a-f]{64})\.([0-9]+)\.txt")
@@ -52,14 +53,14 @@ class Kept:
 def parse_candidates(body: bytes) -> CandidateList:
     """Return the list in a text file: UTF-8, a candidate a line; blank lines don't count.
 
-    Raises BadRequest 400 that names the line at fault and never repeats it.
+    Raises BadRequest that names the line at fault and never repeats it.
     """
     try:
         lines = body.decode("utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
         broken = body.count(b"\n", 0, error.start) + 1
         raise BadRequest(
-            400, f"candidates: line {broken} is not UTF-8; save the file as UTF-8 text"
+            f"candidates: line {broken} is not UTF-8; save the file as UTF-8 text"
         ) from None
     texts: dict[str, None] = {}
     for number, line in enumerate(lines, start=1):
@@ -67,7 +68,7 @@ def parse_candidates(body: bytes) -> CandidateList:
             text = canonical_bytes(line.strip()).decode()
         except TextProblem as error:
             raise BadRequest(
-                400, f"candidates: line {number} {error.what}; shorten or remove it"
+                f"candidates: line {number} {error.what}; shorten or remove it"
             ) from None
         if text:
             texts[text] = None
@@ -75,13 +76,12 @@ def parse_candidates(body: bytes) -> CandidateList:
 
 
 def candidate_list(texts: Iterable[str]) -> CandidateList:
-    """Return the list of distinct texts. Raises BadRequest 400 for none and for too many."""
+    """Return the list of distinct texts. Raises BadRequest for none and for too many."""
     distinct = tuple(texts)
     if not distinct:
-        raise BadRequest(400, "candidates: there are none; write at least one text, one a line")
+        raise BadRequest("candidates: there are none; write at least one text, one a line")
     if len(distinct) > MAX_CANDIDATES:
         raise BadRequest(
-            400,
             f"candidates: there are {len(distinct)}, more than {MAX_CANDIDATES}; split the list",
         )
     return CandidateList(distinct)
@@ -110,7 +110,7 @@ class CandidateLists:
             old.unlink(missing_ok=True)
 
     def get(self, metric: str, sha256: str) -> CandidateList:
-        """Return a list. Raises BadRequest 404 if it is not kept."""
+        """Return a list. Raises NotFound if it is not kept."""
         for file in self._files(metric):
             if file.name.startswith(sha256):
                 try:
@@ -118,8 +118,7 @@ class CandidateLists:
                 except FileNotFoundError:
                     break
                 return parse_candidates(body)
-        raise BadRequest(
-            404,
+        raise NotFound(
             f"query.candidates: this list is not kept here (the latest {KEPT_LISTS} of a metric "
             "are); upload it again, the same texts have the same address",
         )

@@ -24,7 +24,7 @@ class Device:
         self._live = Randomness(noise.randbytes)
         self._state = MemoryState()
         with self._state.transaction() as transaction:
-            self._identity = transaction.adopt(*new_secret(self._live))
+            self._identity = transaction.set_identity(*new_secret(self._live))
 
     def answer(self, metric: Metric, text: str) -> Answer:
         """Return one more report of `metric`, of the canonical text that the device holds now."""

@@ -1,5 +1,7 @@
-"""What a client in another language is measured by: vectors, and a collector that judges.
+"""Conformance: vectors and a collector that judge a client in another language.
 
-The page is docs/protocol.md; the vectors are docs/protocol-vectors.json, printed by
-`rumor conformance vectors`; the collector is `rumor conformance serve`.
+Read `rules` (what is asked of a client), `script` (the situations that it meets), `registry`,
+`judge` and `server` (the collector), `vectors`. The page is docs/protocol.md; the vectors are
+docs/protocol-vectors.json, printed by `rumor conformance vectors`; the collector is
+`rumor conformance serve`.
 """

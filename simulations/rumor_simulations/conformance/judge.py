@@ -44,7 +44,7 @@ class Judge:
         self._quiet = quiet
         self._sent: dict[str, tuple[Any, ...]] = {}
         self._names: dict[str, str] = {}
-        self._settled: dict[str, str] = {}
+        self._finished: dict[str, str] = {}
         self._owed: dict[str, set[str]] = {}
         self._not_before = 0.0
         self._plain_expected = False
@@ -139,9 +139,9 @@ class Judge:
                 self.see("same bytes")
             if self._sent.setdefault(report["id"], given) != given:
                 self.fail("same bytes", "a report came again with another day, name or payload")
-            settled_by = self._settled.get(report["id"])
-            if settled_by is not None:
-                self.fail(settled_by, "a report came again after its last word")
+            finished_by = self._finished.get(report["id"])
+            if finished_by is not None:
+                self.fail(finished_by, "a report came again after its last word")
             for owed in self._owed.values():
                 owed.discard(report["id"])
 
@@ -166,12 +166,12 @@ class Judge:
                 result["reason"] = "too_early"
             results.append(result)
             if verdict in (Verdict.ACCEPTED, Verdict.DUPLICATE, Verdict.REJECTED):
-                self.settle(report["id"], check)
+                self.finish(report["id"], check)
         return Reply(200, {"results": results, "server_day": _today().isoformat()})
 
-    def settle(self, report_id: str, check: str) -> None:
+    def finish(self, report_id: str, check: str) -> None:
         """Expect a report never to come again."""
-        self._settled[report_id] = check
+        self._finished[report_id] = check
 
     def gather(self, reports: list[dict[str, Any]]) -> Reply | None:
         """Ask for more reports at a time, until there are enough."""

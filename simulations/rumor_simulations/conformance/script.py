@@ -159,7 +159,7 @@ class _Poison:
         judge.owe("400", others)
         if not others:
             self._alone = True
-            judge.settle(self._id, "400")
+            judge.finish(self._id, "400")
         return Reply(400, {"title": "not the schema"})
 
 
@@ -169,9 +169,9 @@ def _tell_apart(judge: Judge, reports: Reports, headers: Mapping[str, str]) -> R
     gathered = judge.gather(reports)
     if gathered is not None:
         return gathered
-    told = (Verdict.ACCEPTED, Verdict.DUPLICATE, Verdict.REJECTED, Verdict.RETRY)
+    verdicts = (Verdict.ACCEPTED, Verdict.DUPLICATE, Verdict.REJECTED, Verdict.RETRY)
     judge.owe("verdicts", [report for place, report in enumerate(reports) if place % 4 == 3])
-    return judge.answer(reports, lambda place: told[place % 4], "verdicts")
+    return judge.answer(reports, lambda place: verdicts[place % 4], "verdicts")
 
 
 def _tell_the_future(judge: Judge, reports: Reports, headers: Mapping[str, str]) -> Reply | None:

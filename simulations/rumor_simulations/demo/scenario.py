@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import TypeAlias
 
-from rumor_simulations.browsers import Browser, absent_labels, browsers
-from rumor_simulations.surnames import surnames
+from rumor_simulations.populations.from_packages import Browser, absent_labels, browsers, surnames
 
 # What one device answers: a value for each metric.
 Answers: TypeAlias = Mapping[str, "str | bool"]

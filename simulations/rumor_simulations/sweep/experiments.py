@@ -1,20 +1,21 @@
-"""The sweeps: each a list of settings, and the function that measures one.
+"""The sweeps: each a list of settings and the function that measures one, run on all cores.
 
-`scale` multiplies the number of runs; it is what `--quick` lowers.
+`scale` multiplies the number of runs; it is what `--quick` lowers. Each setting has a seed of its
+own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from rumor_simulations.sweep.days import measure_drift
-from rumor_simulations.sweep.frontier import measure_frontier
-from rumor_simulations.sweep.measures import measure
-from rumor_simulations.sweep.opt_in import measure_opt_in
+from rumor_simulations.sweep.drift import measure_drift
+from rumor_simulations.sweep.measures import measure, measure_frontier, measure_opt_in
 from rumor_simulations.sweep.setting import MECHANISMS, Setting
 
 Measure = Callable[[Setting, np.random.SeedSequence], list[dict[str, Any]]]
@@ -147,3 +148,41 @@ EXPERIMENTS: dict[str, Experiment] = {
     "frontier": Experiment("Error against what one report gives away", _frontier, measure_frontier),
     "mechanisms": Experiment("Mechanisms side by side", _side_by_side),
 }
+
+
+Row = dict[str, Any]
+
+
+def run(
+    settings: Sequence[Setting],
+    measure: Measure,
+    seed: int,
+    processes: int = 1,
+    on_done: Callable[[], None] = lambda: None,
+) -> list[Row]:
+    """Measure every setting; return the rows in the order of the settings.
+
+    A row depends on `seed` and its own setting alone: not on the number of processes, nor on which
+    other settings are run. `on_done` is called after each setting.
+    """
+    if processes == 1:
+        found = []
+        for setting in settings:
+            found.append(measure(setting, seed_of(seed, setting)))
+            on_done()
+        return [row for rows in found for row in rows]
+    with ProcessPoolExecutor(processes) as pool:
+        jobs = [pool.submit(measure, setting, seed_of(seed, setting)) for setting in settings]
+        try:
+            for job in as_completed(jobs):
+                job.result()
+                on_done()
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    return [row for job in jobs for row in job.result()]
+
+
+def seed_of(seed: int, setting: Setting) -> np.random.SeedSequence:
+    """Return the seed of one setting."""
+    return np.random.SeedSequence([seed, zlib.crc32(repr(setting).encode())])

@@ -9,7 +9,7 @@ from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
 from rumor_simulations.plotting import COLOURS, MARKERS, curve, figure, legend
-from rumor_simulations.sweep.run import Row
+from rumor_simulations.sweep.experiments import Row
 from rumor_simulations.sweep.setting import MECHANISMS
 
 if TYPE_CHECKING:

@@ -1,5 +1,6 @@
 """Published numbers that this implementation must reproduce, measured on the shipped estimators.
 
-`yardstick` says what one is and `report` writes the table of docs/accuracy.md; the other modules
-measure them. `python -m rumor_simulations.yardsticks` runs all of it.
+Read `yardstick` (what one is, and the table of docs/accuracy.md), `populations` (those of the
+papers), `identities` (computed), `variances` and `hierarchy` (drawn), `unoffered` (mechanisms for
+comparison alone). `python -m rumor_simulations.yardsticks` runs all of it.
 """

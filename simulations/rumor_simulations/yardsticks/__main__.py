@@ -8,17 +8,15 @@ from itertools import chain
 from pathlib import Path
 
 from rumor_simulations.yardsticks.hierarchy import measure_hierarchy
-from rumor_simulations.yardsticks.identities import measure_identities
-from rumor_simulations.yardsticks.numbers import measure_numbers
-from rumor_simulations.yardsticks.poisoned import measure_poisoning
-from rumor_simulations.yardsticks.report import table
-from rumor_simulations.yardsticks.shuffled import measure_shuffling
-from rumor_simulations.yardsticks.two_rounds import measure_two_rounds
+from rumor_simulations.yardsticks.identities import measure_identities, measure_shuffling
+from rumor_simulations.yardsticks.unoffered import measure_numbers, measure_two_rounds
 from rumor_simulations.yardsticks.variances import (
     measure_local_hashing,
     measure_pgr_files,
+    measure_poisoning,
     measure_spikes,
 )
+from rumor_simulations.yardsticks.yardstick import table
 
 
 def main() -> int:

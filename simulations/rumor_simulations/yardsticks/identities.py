@@ -1,4 +1,4 @@
-"""Published numbers that follow from parameters alone (Y11, Y12)."""
+"""Published numbers that are computed and not drawn: parameters (Y11, Y12), shuffling (Y10)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from rumor_server.planner import plan_options
 from rumor_shared.epsilon import MICRO
 from rumor_shared.mechanism import Mechanism
 from rumor_shared.registry import registry_of
+from rumor_simulations.shuffling import amplified, closed_form
 from rumor_simulations.yardsticks.populations import values
 from rumor_simulations.yardsticks.yardstick import Yardstick
 
@@ -58,3 +59,18 @@ def _crossing(epsilon: str) -> float:
         variances[k] = {o.name: o.accuracy.variance(0.0) for o in options}
     slope = (variances[many]["krr"] - variances[few]["krr"]) / (many - few)
     return few + (variances[few]["oue"] - variances[few]["krr"]) / slope
+
+
+# apple/ml-shuffling-amplification, README: n = 10^5, epsilon 4, delta 1e-6.
+_LOW, _HIGH = 0.1675385583, 0.1727905508
+_CLOSED = 0.5378040242
+
+
+def measure_shuffling() -> Iterator[Yardstick]:
+    """Yield Y10."""
+    what = "central epsilon of 10^5 shuffled reports, epsilon 4, delta 1e-6"
+    middle = (_LOW + _HIGH) / 2
+    bracket = f"{what}: numeric (published: from {_LOW:.5f} to {_HIGH:.5f})"
+    yield Yardstick("Y10", bracket, middle, middle, amplified(4, 10**5, 1e-6), 0, 3)
+    closed = closed_form(4, 10**5, 1e-6) or 0.0
+    yield Yardstick("Y10", f"{what}: closed form", _CLOSED, _CLOSED, closed, 0, 9)

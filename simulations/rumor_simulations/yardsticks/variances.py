@@ -1,25 +1,27 @@
-"""Mean squared errors of estimated counts, as the papers' result files have them (Y1-Y4, Y8).
+"""Errors of estimated counts and gains of fakes, measured by drawing populations (Y1-Y4, Y8, Y15).
 
-Errors are in devices squared, averaged over all values. The mean of m squares of nearly independent
-normal errors has a relative standard error of sqrt(2 / m).
+Errors are squares in devices, averaged over all values, as the papers' result files have them. A
+run's mean over values is one observation: its values share reports, so their squares go together.
+The gain of fakes on OUE is that of Cao, Jia, Gong 2021.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor_server.statistics.estimation import estimate_metric
+from rumor_server.statistics.mechanisms import estimate_metric
 from rumor_server.statistics.tally import Tally
 from rumor_shared.mechanisms.subset import Subset
 from rumor_shared.metric import Metric
-from rumor_simulations.crowd import Counts, Crowd, crowd_tally
-from rumor_simulations.yardsticks.block_hadamard import BlockHadamard
-from rumor_simulations.yardsticks.populations import question, spike, zipf
+from rumor_simulations.attacks.poisoning import Poison, poisoning
+from rumor_simulations.mechanisms import population_tally
+from rumor_simulations.population import Counts, PopulationCounts
+from rumor_simulations.yardsticks.populations import question, spike, values, zipf
+from rumor_simulations.yardsticks.unoffered import BlockHadamard
 from rumor_simulations.yardsticks.yardstick import Yardstick
 
 Floats = NDArray[np.float64]
@@ -67,25 +69,24 @@ def measure_local_hashing(runs: int) -> Iterator[Yardstick]:
     metric = question("local_hashing", "1", k, cohorts=16_384)
     stated, squares = [], []
     for _ in range(runs):
-        crowd = zipf(k, n, 1.1, rng)
-        estimates = estimate_metric(metric, crowd_tally(metric, crowd, rng))
+        population = zipf(k, n, 1.1, rng)
+        estimates = estimate_metric(metric, population_tally(metric, population, rng))
         stated.append(n**2 * float(np.square(estimates.std_error).mean()))
-        squares.append(float(np.square(estimates.frequency * n - crowd.counts).mean()))
+        squares.append(float(np.square(estimates.frequency * n - population.counts).mean()))
     predicted = float(np.mean(stated))
     ideal = n * 4 * math.e / (math.e - 1) ** 2
     what = (
         "local_hashing, 16,384 cohorts, n = 10^6, k = 1024, Zipf 1.1, epsilon 1; "
         f"{np.mean(squares) / ideal - 1:+.1%} of the ideal {ideal:,.0f}"
     )
-    error = _error(predicted, k * runs)
-    yield Yardstick("LH", what, predicted, None, float(np.mean(squares)), error)
+    yield _drawn("LH", what, predicted, None, np.array(squares))
 
 
-def subset_tally(metric: Metric, crowd: Crowd, rng: np.random.Generator) -> Tally:
-    """Draw each device's set by ranking random keys: faster than `crowd_tally` for few devices."""
-    mechanism = cast(Subset, metric.mechanism)
+def subset_tally(metric: Metric, population: PopulationCounts, rng: np.random.Generator) -> Tally:
+    """Draw each device's set by ranking random keys: faster than a model for few devices."""
+    mechanism = Subset.of(metric.mechanism)
     k, w = len(mechanism.values), mechanism.size
-    values: Counts = np.repeat(np.arange(k), crowd.counts)
+    values: Counts = np.repeat(np.arange(k), population.counts)
     counts = np.zeros(k, dtype=np.int64)
     for start in range(0, len(values), _SETS):
         own = values[start : start + _SETS]
@@ -109,11 +110,10 @@ def _pgr_files(
 ) -> Yardstick:
     k, n = 22_000, 1000
     metric = question(mechanism, epsilon, k, **fields)
-    draw = subset_tally if mechanism == "subset" else crowd_tally
-    measured = _mean_square(metric, lambda: zipf(k, n, 1.0, rng), draw, runs, rng)
+    draw = subset_tally if mechanism == "subset" else population_tally
+    squares = mean_squares(metric, lambda: zipf(k, n, 1.0, rng), draw, runs, rng)
     what = f"{mechanism}, n = 1000, k = 22,000, Zipf 1.0, epsilon {epsilon}"
-    predicted = n * _absent_variance(metric)
-    return Yardstick(name, what, predicted, published, measured, _error(predicted, k * runs))
+    return _drawn(name, what, n * _absent_variance(metric), published, squares)
 
 
 def _blocks(
@@ -128,42 +128,50 @@ def _blocks(
         squares.append(float(np.square(error).mean()))
         predicted.append(response.mean_variance(held))
     what = f"Hadamard response in blocks (not offered), as above, epsilon {epsilon}"
-    # The noise of a block's size is shared by its values, so the runs themselves are compared.
+    # A population's own spread is in both, so what is left of a run is its noise.
     excess = np.array(squares) - np.array(predicted)
-    return Yardstick(
-        name,
-        what,
-        float(np.mean(predicted)),
-        published,
-        float(np.mean(squares)),
-        float(excess.std(ddof=1)) / math.sqrt(runs),
-    )
+    return _drawn(name, what, float(np.mean(predicted)), published, excess + np.mean(predicted))
 
 
 def _oue_spike(epsilon: str, published: float, runs: int, rng: np.random.Generator) -> Yardstick:
     k, n = 1024, 1000
     metric = question("oue", epsilon, k)
-    measured = _mean_square(metric, lambda: spike(k, n), crowd_tally, runs, rng)
+    squares = mean_squares(metric, lambda: spike(k, n), population_tally, runs, rng)
     what = f"oue, n = 1000, k = 1024, all devices alike, epsilon {epsilon}"
     # A share's variance is larger by f / n (formulas 1.2): n / k in the mean over all values.
     predicted = n * _absent_variance(metric) + n / k
-    return Yardstick("Y8", what, predicted, published, measured, _error(predicted, k * runs))
+    return _drawn("Y8", what, predicted, published, squares)
 
 
-def _mean_square(
+def mean_squares(
     metric: Metric,
-    populate: Callable[[], Crowd],
-    draw: Callable[[Metric, Crowd, np.random.Generator], Tally],
+    populate: Callable[[], PopulationCounts],
+    draw: Callable[[Metric, PopulationCounts, np.random.Generator], Tally],
     runs: int,
     rng: np.random.Generator,
-) -> float:
+) -> Floats:
+    """Return float64 (runs,): the mean squared error over all values of each run."""
     squares = []
     for _ in range(runs):
-        crowd = populate()
-        estimates = estimate_metric(metric, draw(metric, crowd, rng))
-        errors: Floats = estimates.frequency * crowd.n - crowd.counts
+        population = populate()
+        estimates = estimate_metric(metric, draw(metric, population, rng))
+        errors: Floats = estimates.frequency * population.n - population.counts
         squares.append(float(np.square(errors).mean()))
-    return float(np.mean(squares))
+    return np.array(squares)
+
+
+def _drawn(
+    name: str, what: str, predicted: float, published: float | None, squares: Floats
+) -> Yardstick:
+    """Return the row of independent runs, whose own spread is the error of their mean.
+
+    Raises ValueError for a single run, which has none.
+    """
+    if len(squares) < 2:
+        raise ValueError("runs: at least 2, for the spread between runs is the error")
+    error = float(squares.std(ddof=1)) / math.sqrt(len(squares))
+    measured = float(squares.mean())
+    return Yardstick(name, what, predicted, published, measured, error, freedom=len(squares) - 1)
 
 
 def _absent_variance(metric: Metric) -> float:
@@ -171,5 +179,18 @@ def _absent_variance(metric: Metric) -> float:
     return float(q * (1 - q) / (p - q) ** 2)
 
 
-def _error(variance: float, squares: int) -> float:
-    return variance * math.sqrt(2 / squares)
+_PUBLISHED = 1.5815
+_FAKES, _TARGETS, _SHARE = 0.05, 10, 0.01
+
+
+def measure_poisoning(runs: int) -> Iterator[Yardstick]:
+    """Yield Y15. More `runs` make a smaller error."""
+    k, n = 64, 100_000
+    counts = np.zeros(k, dtype=np.int64)
+    counts[0], counts[-1] = round(n * (1 - _SHARE)), round(n * _SHARE)
+    population, targets = PopulationCounts(values(k), counts), values(k)[-_TARGETS:]
+    rng = np.random.default_rng(6)
+    for gain in poisoning(question("oue", "1", k), population, targets, _FAKES, runs, rng):
+        if gain.poison is Poison.MAXIMAL:
+            what = "gain of 5% of fakes on ten values of 1% together, oue, epsilon 1"
+            yield Yardstick("Y15", what, gain.predicted, _PUBLISHED, gain.gain, gain.std_error)

@@ -112,6 +112,9 @@ def test_the_environment_can_only_deny(variable: str, text: str, denies: tuple[b
         ('consent = "denied"', True),
         (f'[purposes]\n"{PURPOSE}" = "denied"', True),
         ('[purposes]\nother = "denied"', False),
+        ('\ufeffconsent = "granted"', False),
+        ('\ufeffconsent = "denied"', True),
+        ("\ufeff", True),
         ('consent = "granted"\n[purposes]\nother = "granted"', False),
         ("", True),
         ("consent = ", True),
@@ -167,7 +170,7 @@ def test_purposes_are_granted_one_by_one() -> None:
     assert client.record("crash", "dark").status is RecordStatus.NO_CONSENT
     client.consent.grant()
     later = {**metrics, "load": {**KRR, "purpose": "performance"}}
-    upgraded = device(registry_with(later), state=client._state, granted=False)
+    upgraded = device(registry_with(later), state=client.state, granted=False)
     assert upgraded.record("crash", "dark").recorded
     assert upgraded.record("load", "dark").status is RecordStatus.NO_CONSENT
 
@@ -198,7 +201,7 @@ def test_denial_of_all_reaches_purposes_of_earlier_registries() -> None:
     """Denying everything denies what an earlier registry's purpose was granted."""
     metrics = {"theme": {**KRR, "purpose": "design"}}
     client = device(registry_with(metrics))
-    device(registry_with(), state=client._state).consent.deny()
+    device(registry_with(), state=client.state).consent.deny()
     assert client.consent.effective("design").choice is Choice.DENIED
 
 

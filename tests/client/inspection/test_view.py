@@ -61,7 +61,7 @@ def test_what_the_registry_no_longer_describes_is_shown_all_the_same() -> None:
     client = device()
     client.record("theme", "dark")
     for changed in ({"theme": {**KRR, "revision": 2}}, {"other": KRR}):
-        later = device(registry_with(changed), state=client._state)
+        later = device(registry_with(changed), state=client.state)
         (seen,) = later.view()
         assert seen.meaning == "something that this registry no longer describes"
         assert seen.report.payload.hex() in str(seen)

@@ -12,10 +12,10 @@ import pytest
 from tests.harness.devices import KRR, RAPPOR, device, registry_with
 
 from rumor_client import MemoryState
-from rumor_client.perturbation.perturb import perturb
+from rumor_client.perturbation.mechanisms.table import memoised_perturber
+from rumor_client.perturbation.perturb import perturb, series_of
 from rumor_client.perturbation.randomness import Randomness, permanent_randomness, system_randomness
 from rumor_client.state.protocol import Identity, State
-from rumor_shared.mechanism import mechanism_module
 from rumor_shared.metric import Metric
 from rumor_shared.registry import Registry
 from rumor_shared.wire import length_prefixed
@@ -45,9 +45,8 @@ def answering(
 def test_a_permanent_answer_is_the_same_for_ever() -> None:
     """One value gives one permanent answer, in any state, from secret and value alone."""
     metric = browser()
-    module = mechanism_module("rumor_client.perturbation", "rappor")
-    expected = module.permanent(
-        metric, "x", 5, permanent_randomness(IDENTITY.secret, "browser", 1, 5, b"x")
+    expected = memoised_perturber(metric).permanent(
+        "x", 5, permanent_randomness(IDENTITY.secret, "browser", 1, 5, b"x")
     )
     for _ in range(2):
         answer = answering(metric, MemoryState())
@@ -68,7 +67,7 @@ def test_the_memo_holds_keyed_tags_and_one_permanent_answer() -> None:
     answering(metric, state)("x")
     message = length_prefixed("rumor/memo/1", "browser", 1, 8, "x")
     expected = hmac.digest(IDENTITY.secret, message, hashlib.sha256)[:16]
-    assert list(state._contents._tags.values()) == [(expected,)]
+    assert list(state.contents.slots(series_of(metric, IDENTITY))) == [expected]
 
 
 @pytest.mark.parametrize(
@@ -112,10 +111,11 @@ def test_without_memory_each_report_draws_its_cohort() -> None:
     for _ in range(200):
         client.record("browser", "x")
     assert {item.report.cohort for item in client.waiting()} == set(range(8))
-    with client._state.transaction() as transaction:
-        assert transaction.identity() is not None
-    assert isinstance(client._state, MemoryState)
-    assert client._state._contents._tags == {}
+    with client.state.transaction() as transaction:
+        identity = transaction.identity()
+        assert identity is not None
+        metric = client.registry.metric("browser")
+        assert list(transaction.slots(series_of(metric, identity))) == []
 
 
 def test_a_kept_cohort_stays_over_restarts_and_goes_with_the_secret(tmp_path: Path) -> None:
@@ -144,8 +144,7 @@ def counting(registry: Registry, value: str) -> list[int]:
         sizes.append(size)
         return bytes(size)
 
-    client = device(registry)
-    client._recorder._randomness = lambda: Randomness(read)
+    client = device(registry, randomness=lambda: Randomness(read))
     assert client.record("theme", value).recorded
     return sizes
 

@@ -303,7 +303,7 @@ logging.basicConfig(stream=sys.stdout)
 threading.excepthook = lambda args: print("WARNING: a thread died")
 client = make(granted=True)
 record(client, 1)
-client._state.close()
+client.state.close()
 os.chmod(state.parent, {readable})
 if os.getuid() == 0:
     os.setgid(65534); os.setuid(65534)

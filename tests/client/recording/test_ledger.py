@@ -74,7 +74,7 @@ def test_a_refusal_writes_nothing() -> None:
     before = client.status()
     assert client.record("theme", "dark").status is RecordStatus.BUDGET_EXCEEDED
     assert client.status() == before
-    with client._state.transaction() as transaction:
+    with client.state.transaction() as transaction:
         assert transaction.identity() is None
 
 
@@ -127,7 +127,7 @@ def test_a_renamed_metric_pays_from_its_familys_lifetime() -> None:
     client = device(registry_with(old))
     assert record_until_refused(client)[0] == 2
     new = {"appearance": {**KRR, "family": "looks", "lifetime_epsilon": 2}}
-    renamed = device(registry_with(new), state=client._state)
+    renamed = device(registry_with(new), state=client.state)
     assert renamed.record("appearance", "dark").account is Cap.FAMILY_LIFE
 
 
@@ -227,7 +227,7 @@ def test_a_new_revision_costs_a_new_permanent_answer() -> None:
     client = device(first)
     client.record("browser", "one")
     second = registry_with({"browser": memoised_metric(revision=2)}, daily_epsilon=1000)
-    device(second, state=client._state).record("browser", "one")
+    device(second, state=client.state).record("browser", "one")
     infinity = first.metric("browser").mechanism.epsilon_infinity
     assert client.status().spent_life == 2 * (infinity or 0)
 
@@ -268,7 +268,7 @@ def test_a_lowered_cap_leaves_nothing_not_less() -> None:
     """Where a newer registry lowers a cap below what is spent, nothing is left, never a debt."""
     client = device(registry_with({"theme": {**KRR, "daily_epsilon": 5}}))
     assert record_until_refused(client)[0] == 5
-    lowered = device(registry_with({"theme": {**KRR, "daily_epsilon": 2}}), state=client._state)
+    lowered = device(registry_with({"theme": {**KRR, "daily_epsilon": 2}}), state=client.state)
     assert lowered.record("theme", "dark").left == 0
 
 

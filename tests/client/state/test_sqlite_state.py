@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.harness.devices import PURPOSE, RAPPOR, ROOT, device, registry_with
@@ -45,7 +46,8 @@ def test_the_file_is_the_owners_alone(path: Path) -> None:
     finally:
         os.umask(before)
     modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
-    assert modes == dict.fromkeys((path.name, f"{path.name}-wal", f"{path.name}-shm"), 0o600)
+    files = (path.name, f"{path.name}-wal", f"{path.name}-shm", f"{path.name}.granted")
+    assert modes == dict.fromkeys(files, 0o600)
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     client.close()
 
@@ -58,16 +60,30 @@ def test_a_file_that_others_could_read_is_closed_to_them(path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_the_file_is_durable_and_marked(path: Path) -> None:
+@pytest.fixture
+def connections(monkeypatch: pytest.MonkeyPatch) -> list[sqlite3.Connection]:
+    """Every connection that is opened, in order: what SQLite was asked for shows there alone."""
+    opened: list[sqlite3.Connection] = []
+    connect = sqlite3.connect
+
+    def noted(*given: Any, **more: Any) -> sqlite3.Connection:
+        opened.append(connect(*given, **more))
+        return opened[-1]
+
+    monkeypatch.setattr(sqlite3, "connect", noted)
+    return opened
+
+
+def test_the_file_is_durable_and_marked(path: Path, connections: list[sqlite3.Connection]) -> None:
     """The log is written ahead and synced at each commit; deletions overwrite; the version is
     recorded.
     """
     state = SqliteState(path)
     with state.transaction():
         pass
-    assert state._connection is not None
+    (connection,) = connections
     found = {
-        name: state._connection.execute(f"PRAGMA {name}").fetchone()[0]
+        name: connection.execute(f"PRAGMA {name}").fetchone()[0]
         for name in (
             "journal_mode",
             "synchronous",
@@ -117,7 +133,7 @@ def test_a_denial_leaves_no_byte_of_secret_memo_or_outbox(path: Path) -> None:
     client = device(registry_with({"browser": RAPPOR}, daily_epsilon=1000), state=path)
     for number in range(50):
         assert client.record("browser", f"value {number % 3}").recorded
-    with client._state.transaction() as transaction:
+    with client.state.transaction() as transaction:
         identity = transaction.identity()
         assert identity is not None
         waiting = [item.report for item in transaction.waiting(None, 0, 99)]
@@ -137,7 +153,7 @@ def test_an_erasure_that_a_reader_held_up_is_done_at_the_next_open(path: Path) -
     """While another process reads, the erasure is reported as pending; the next open ends it."""
     client = device(state=path)
     client.record("theme", "dark")
-    with client._state.transaction() as transaction:
+    with client.state.transaction() as transaction:
         identity = transaction.identity()
     assert identity is not None
     reader = sqlite3.connect(path, isolation_level=None)
@@ -148,7 +164,7 @@ def test_an_erasure_that_a_reader_held_up_is_done_at_the_next_open(path: Path) -
     assert client.record("theme", "dark").status is RecordStatus.NO_CONSENT
     reader.execute("COMMIT")
     reader.close()
-    client._state.close()
+    client.state.close()
     assert not client.status().erasure_pending
     assert identity.secret not in all_bytes(path)
     client.close()
@@ -177,14 +193,58 @@ def cut_short(path: Path) -> None:
     os.truncate(path, path.stat().st_size // 2)
 
 
-def raise_version(path: Path) -> None:
-    """Come from a later release."""
-    connection = sqlite3.connect(path)
-    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
+def run_sql(path: Path, *statements: str) -> None:
+    """Change the file behind the client's back."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    for statement in statements:
+        connection.execute(statement)
     connection.close()
 
 
-@pytest.mark.parametrize("harm", [damage_header, cut_short, raise_version])
+def set_byte(path: Path, at: int, byte: int) -> None:
+    """Overwrite one byte."""
+    with path.open("r+b") as file:
+        file.seek(at)
+        file.write(bytes([byte]))
+
+
+def lose_the_mark(path: Path) -> None:
+    """Overwrite the application's number."""
+    run_sql(path, "PRAGMA application_id = 7")
+
+
+def spoil_the_version(path: Path) -> None:
+    """Flip a high bit of the schema's number."""
+    run_sql(path, f"PRAGMA user_version = {SCHEMA_VERSION + 2**20}")
+
+
+def forbid_writing(path: Path) -> None:
+    """Raise the write version, which SQLite takes as read-only for ever."""
+    set_byte(path, 18, 9)
+
+
+def spoil_the_format(path: Path) -> None:
+    """Raise the schema's format number, which is an error without a code of damage."""
+    set_byte(path, 47, 9)
+
+
+def spoil_a_page_size(path: Path) -> None:
+    """Make the size of a page no power of two."""
+    set_byte(path, 17, 3)
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        damage_header,
+        cut_short,
+        lose_the_mark,
+        spoil_the_version,
+        forbid_writing,
+        spoil_the_format,
+        spoil_a_page_size,
+    ],
+)
 def test_a_file_that_cant_be_used_is_set_aside_and_never_replayed(
     harm: object, path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -210,6 +270,73 @@ def test_a_file_that_cant_be_used_is_set_aside_and_never_replayed(
     assert list(path.parent.glob("*.set-aside-1"))
     again.consent.deny()
     assert not list(path.parent.glob("*.set-aside-*"))
+    again.close()
+
+
+DAMAGE = {
+    "a day": "UPDATE consent SET as_of = 'never'",
+    "a secret": "UPDATE device SET secret = 'text'",
+    "an epoch": "UPDATE device SET epoch = 'one'",
+    "a sum": "UPDATE ledger SET spent = 'much'",
+    "a count": "UPDATE series SET reports = x'00'",
+    "a payload": "UPDATE outbox SET payload = 17",
+    "a size": "UPDATE device SET outbox_reports = 'two'",
+    "a report's day": "UPDATE outbox SET day = 'Monday'",
+    "the device": "DELETE FROM device",
+}
+
+
+@pytest.mark.parametrize("harm", DAMAGE.values(), ids=DAMAGE)
+def test_damage_inside_a_sound_file_raises_nothing(harm: str, path: Path) -> None:
+    """Where a row holds what no release has written, `record` and `flush` answer with a status, and
+    the app goes on with an empty state (D-05).
+    """
+    client = device(state=path, transport=FakeCollector())
+    client.record("theme", "dark")
+    client.close()
+    run_sql(path, "PRAGMA ignore_check_constraints = ON", harm)
+    again = device(state=path, granted=False, transport=FakeCollector())
+    seen = [again.record("theme", "dark").status for _ in range(2)]
+    again.flush()
+    assert set(seen) <= {"recorded", "unavailable", "no_consent"}
+    again.record("theme", "dark")
+    again.consent.grant()
+    assert again.record("theme", "dark").recorded
+    again.close()
+
+
+def test_a_file_of_a_later_release_is_left_as_it_is(path: Path) -> None:
+    """An app that was rolled back records nothing, and starts no new lifetime (D-10)."""
+    device(state=path).close()
+    client = device(state=path)
+    client.record("theme", "dark")
+    client.close()
+    run_sql(path, f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
+    again = device(state=path, granted=False)
+    assert again.record("theme", "dark").status is RecordStatus.UNAVAILABLE
+    with pytest.raises(StateUnavailable, match="of a later release, and is left as it is"):
+        again.consent.grant()
+    again.close()
+    assert not list(path.parent.glob("*.set-aside-*"))
+    run_sql(path, f"PRAGMA user_version = {SCHEMA_VERSION}")
+    back = device(state=path, granted=False)
+    assert (back.status().spent_life, back.status().waiting) == (1_000_000, 1)
+    back.close()
+
+
+@pytest.mark.parametrize("name", ["state[1].db", "a*b", "[!x]", "s?"])
+def test_a_denial_deletes_what_was_set_aside_whatever_the_name(name: str, path: Path) -> None:
+    """A name that is a pattern to a shell is found as it is written (D-10)."""
+    file = path.with_name(name)
+    device(state=file).close()
+    client = device(state=file)
+    client.record("theme", "dark")
+    client.close()
+    damage_header(file)
+    again = device(state=file)
+    assert [found.name for found in file.parent.iterdir() if "set-aside" in found.name]
+    again.consent.deny()
+    assert not [found.name for found in file.parent.iterdir() if "set-aside" in found.name]
     again.close()
 
 
@@ -256,17 +383,16 @@ def test_a_folder_that_cant_be_made_stops_nothing_but_the_recording(
     client.close()
 
 
-def test_a_full_disk_loses_nothing_but_the_new_report(path: Path) -> None:
+def test_a_full_disk_loses_nothing_but_the_new_report(
+    path: Path, connections: list[sqlite3.Connection]
+) -> None:
     """Where the file can't grow, `record` is unavailable, writes nothing, and recovers."""
     client = device(
         registry_with({"browser": {**RAPPOR, "bits": 4096}}, daily_epsilon=1000), state=path
     )
     assert client.record("browser", "x").recorded
-    state = client._state
-    assert isinstance(state, SqliteState)
-    assert state._connection is not None
-    (pages,) = state._connection.execute("PRAGMA page_count").fetchone()
-    state._connection.execute(f"PRAGMA max_page_count = {pages}")
+    (pages,) = connections[-1].execute("PRAGMA page_count").fetchone()
+    connections[-1].execute(f"PRAGMA max_page_count = {pages}")
     statuses = {client.record("browser", "x").status for _ in range(20)}
     # The connection is dropped with the fault, and the limit with the connection.
     assert statuses == {RecordStatus.UNAVAILABLE, RecordStatus.RECORDED}
@@ -379,8 +505,8 @@ def test_the_default_place_is_one_for_each_app_or_collector(
 
     def place(app: str | None, endpoint: str) -> Path:
         with Client(registry_with(), endpoint, app=app, background=False) as client:
-            assert isinstance(client._state, SqliteState)
-            return client._state.path
+            assert isinstance(client.state, SqliteState)
+            return client.state.path
 
     assert place("editor", "http://a.invalid") == tmp_path / "rumor" / "editor" / "rumor.sqlite3"
     assert place(None, "http://a.invalid") != place(None, "http://b.invalid")

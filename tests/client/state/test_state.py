@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rumor_client import MemoryState, Report, Sent, SqliteState, State, StateBusy
-from rumor_client.recording.ledger import Account, Series
 from rumor_client.state.protocol import Identity, Size, Transaction
 from rumor_client.state.report import OVERHEAD_BYTES
+from rumor_shared.budget import Account, Series
 from rumor_shared.wire import Reason, Verdict
 
 DAY = date(2026, 11, 30)
@@ -49,7 +49,7 @@ def contents(state: State) -> list[object]:
 def send(t: Transaction, sent: Report, verdict: Verdict) -> None:
     """Put a report, and settle it."""
     t.put(sent)
-    t.settle([Sent(sent, verdict, None)])
+    t.apply_verdicts([Sent(sent, verdict, None)])
 
 
 def change_everything_and_fail(t: Transaction) -> None:
@@ -61,12 +61,12 @@ def change_everything_and_fail(t: Transaction) -> None:
     t.put(report(4))
     t.attempt([report(2).id])
     t.withdraw([report(2).id], "why not")
-    t.settle([Sent(report(3), Verdict.REJECTED, Reason.TOO_LATE)])
+    t.apply_verdicts([Sent(report(3), Verdict.REJECTED, Reason.TOO_LATE)])
     t.forget_sent(DAY + timedelta(days=9))
     t.unlog([report(1).id])
     t.erase(None)
     t.forget()
-    t.adopt(b"r" * 32, 2)
+    t.set_identity(b"r" * 32, 2)
     raise RuntimeError("planted")
 
 
@@ -100,7 +100,7 @@ class StateContract(ABC):
         """Every table keeps what was put in."""
         with state.transaction() as t:
             t.choose("one", "granted", DAY)
-            assert t.adopt(b"s" * 32, 200) == Identity(b"s" * 32, 200, 1)
+            assert t.set_identity(b"s" * 32, 200) == Identity(b"s" * 32, 200, 1)
             t.charge([(ACCOUNTS[0], 5), (ACCOUNTS[1], 7)])
             t.charge([(ACCOUNTS[0], 6)])
             t.count(SERIES, DAY)
@@ -121,13 +121,13 @@ class StateContract(ABC):
         """An exception undoes every kind of change."""
         with state.transaction() as t:
             t.choose("one", "granted", DAY)
-            t.adopt(b"s" * 32, 1)
+            t.set_identity(b"s" * 32, 1)
             t.charge([(ACCOUNTS[0], 5)])
             t.count(SERIES, DAY)
             t.fill_slot(SERIES, b"t" * 16, b"first")
             for number in (1, 2, 3):
                 t.put(report(number))
-            t.settle([Sent(report(1), Verdict.ACCEPTED, None)])
+            t.apply_verdicts([Sent(report(1), Verdict.ACCEPTED, None)])
         before = contents(state)
         with pytest.raises(RuntimeError, match="planted"), state.transaction() as t:
             change_everything_and_fail(t)
@@ -153,7 +153,7 @@ class StateContract(ABC):
                 t.put(report(number, purpose="one" if number < 5 else "two"))
             assert t.size() == Size(5, 5 * each)
             assert t.drop([report(1).id, report(1).id, b"unknown"], "why") == 1
-            assert t.settle([Sent(report(2), Verdict.DUPLICATE, None)]) == 1
+            assert t.apply_verdicts([Sent(report(2), Verdict.DUPLICATE, None)]) == 1
             assert t.size() == Size(3, 3 * each)
             t.erase("one")
             assert t.size() == Size(1, each)
@@ -165,8 +165,8 @@ class StateContract(ABC):
         rejected = Sent(report(1), Verdict.REJECTED, Reason.TOO_LATE)
         with state.transaction() as t:
             t.put(report(1))
-            assert t.settle([rejected]) == 1
-            assert t.settle([rejected]) == 0
+            assert t.apply_verdicts([rejected]) == 1
+            assert t.apply_verdicts([rejected]) == 0
             assert t.sent() == [rejected]
             assert dict(t.drops()) == {"rejected:too_late": 1}
 
@@ -198,7 +198,7 @@ class StateContract(ABC):
             assert set(t.sent()) == {Sent(report(n), None, "denied") for n in (1, 2)}
         with state.transaction() as t:
             rejected = Sent(report(2), Verdict.REJECTED, Reason.TOO_LATE)
-            assert t.settle([Sent(report(1), Verdict.ACCEPTED, None), rejected]) == 2
+            assert t.apply_verdicts([Sent(report(1), Verdict.ACCEPTED, None), rejected]) == 2
             assert dict(t.drops()) == {"denied": 1, "rejected:too_late": 1}
             assert set(t.sent()) == {Sent(report(1), Verdict.ACCEPTED, None), rejected}
 
@@ -216,7 +216,7 @@ class StateContract(ABC):
             t.erase(None)
             t.forget()
             assert (t.sent(), dict(t.drops()), t.beyond_recall()) == ([], {}, 0)
-            assert t.settle([Sent(report(3), Verdict.ACCEPTED, None)]) == 0
+            assert t.apply_verdicts([Sent(report(3), Verdict.ACCEPTED, None)]) == 0
             assert t.sent() == []
 
     def test_erasure_leaves_the_ledger_and_starts_a_new_epoch(self, state: State) -> None:
@@ -224,7 +224,7 @@ class StateContract(ABC):
         the next epoch.
         """
         with state.transaction() as t:
-            t.adopt(b"s" * 32, 1)
+            t.set_identity(b"s" * 32, 1)
             t.charge([(ACCOUNTS[0], 5)])
             t.count(SERIES, DAY)
             t.fill_slot(SERIES, b"t" * 16, b"first")
@@ -239,7 +239,7 @@ class StateContract(ABC):
             assert t.reports(SERIES, DAY) == (0, 0)
             assert t.spent(ACCOUNTS) == [5, 0]
             assert len(t.sent()) == 1
-            assert t.adopt(b"r" * 32, 2).epoch == 2
+            assert t.set_identity(b"r" * 32, 2).epoch == 2
 
     def test_one_transaction_at_a_time(self, state: State) -> None:
         """A second thread waits, and gives up after its time."""
@@ -286,8 +286,8 @@ def apply(t: Transaction, kind: str, number: int) -> object:
             answer = set(t.attempt([report(number).id, report(number + 1).id]))
         case "withdraw":
             answer = t.withdraw([report(number).id, report(number + 1).id], f"why {number % 3}")
-        case "settle":
-            answer = t.settle([Sent(report(number), list(Verdict)[number % 3], None)])
+        case "apply_verdicts":
+            answer = t.apply_verdicts([Sent(report(number), list(Verdict)[number % 3], None)])
         case "unlog":
             t.unlog([report(number).id])
         case "forget":
@@ -300,8 +300,8 @@ def apply(t: Transaction, kind: str, number: int) -> object:
             tag = bytes([number]) * 16
             if tag not in t.slots(SERIES):
                 t.fill_slot(SERIES, tag, bytes([number]))
-        case "adopt":
-            answer = t.adopt(bytes([number]) * 32, number)
+        case "set_identity":
+            answer = t.set_identity(bytes([number]) * 32, number)
         case "erase":
             t.erase((None, "0", "1")[number % 3])
     return answer
@@ -313,8 +313,17 @@ def apply(t: Transaction, kind: str, number: int) -> object:
         st.tuples(
             st.sampled_from(
                 [
-                    *("put", "put", "attempt", "withdraw", "drop", "settle", "settle", "unlog"),
-                    *("charge", "count", "slot", "adopt", "erase", "forget"),
+                    *(
+                        "put",
+                        "put",
+                        "attempt",
+                        "withdraw",
+                        "drop",
+                        "apply_verdicts",
+                        "apply_verdicts",
+                        "unlog",
+                    ),
+                    *("charge", "count", "slot", "set_identity", "erase", "forget"),
                 ]
             ),
             st.integers(0, 9),
@@ -355,7 +364,7 @@ class TestSqliteState(StateContract):
         """Closing and opening changes nothing, in this process or another."""
         state = self.make(tmp_path)
         with state.transaction() as t:
-            t.adopt(b"s" * 32, 1)
+            t.set_identity(b"s" * 32, 1)
             t.put(report(1))
             t.choose("one", "granted", DAY)
         before = contents(state)

@@ -27,18 +27,13 @@ from rumor_shared.wire import pseudonym
 
 def sent(collector: FakeCollector, reports: int = 5, **given: object) -> Client:
     """Return a device that has sent some reports; `forget` on it waits as short as it may."""
+    # Leave out what is random of waits.
+    given = {"jitter": lambda: 0.01} | given
     client = device(transport=collector, **given)  # type: ignore[arg-type]
     for _ in range(reports):
         assert client.record("theme", "dark").recorded
     assert client.flush().accepted == reports
-    hurry(client)
     return client
-
-
-def hurry(client: Client) -> None:
-    """Leave out what is random of waits."""
-    assert client._uploader is not None
-    client._uploader.exchange.jitter = lambda: 0.01
 
 
 def test_what_was_sent_is_taken_back_and_everything_goes() -> None:
@@ -55,7 +50,7 @@ def test_what_was_sent_is_taken_back_and_everything_goes() -> None:
     assert (status.spent_life, status.waiting, status.sent) == (spent, 0, 0)
     assert status.dropped == {}
     assert client.record("theme", "dark").status is RecordStatus.NO_CONSENT
-    with client._state.transaction() as transaction:
+    with client.state.transaction() as transaction:
         assert transaction.identity() is None
     client.consent.grant()
     assert client.record("theme", "dark").recorded
@@ -68,7 +63,7 @@ def test_a_retraction_has_the_fields_of_the_report() -> None:
     clock.move(days=1)
     client.record("theme", "dark")
     client.flush()
-    with client._state.transaction() as transaction:
+    with client.state.transaction() as transaction:
         identity = transaction.identity()
     assert identity is not None
     client.forget()
@@ -167,7 +162,7 @@ def test_without_receipts_forget_can_be_said_again(step: Answer, why: str) -> No
     asked = {request.url.rpartition("/")[2] for request in collector.requests[1:]}
     assert asked == {"retractions"}
     collector.script = []
-    again = device(transport=collector, state=client._state, granted=False)
+    again = device(transport=collector, state=client.state, granted=False)
     assert again.forget().taken_back == 5
     assert collector.counted == {}
 
@@ -223,7 +218,7 @@ def test_a_rejected_report_needs_no_retraction() -> None:
 def test_without_an_endpoint_what_was_sent_stays_to_be_taken_back() -> None:
     """A client that knows no collector says so, and stops the uploads all the same."""
     collector = FakeCollector()
-    client = device(state=sent(collector)._state, endpoint=None, granted=False)
+    client = device(state=sent(collector).state, endpoint=None, granted=False)
     done = client.forget()
     assert (done.unanswered, done.detail) == (5, "there is no endpoint")
     nothing = device(endpoint=None).forget()
@@ -280,12 +275,10 @@ def test_a_report_still_in_flight_is_taken_back_before_it_comes() -> None:
 def test_days_are_retracted_with_a_pause_between(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two days' retractions have a random wait between them, within the time there is."""
     clock, collector = FakeClock(), FakeCollector()
-    client = sent(collector, 1, clock=clock)
+    client = sent(collector, 1, clock=clock, jitter=lambda: 0.5)
     clock.move(days=1)
     client.record("theme", "dark")
     client.flush()
-    assert client._uploader is not None
-    client._uploader.exchange.jitter = lambda: 0.5
     started = time.monotonic()
     assert client.forget(timeout=2).taken_back == 2
     assert 0.2 < time.monotonic() - started < 2

@@ -41,7 +41,7 @@ def test_the_wire_has_exactly_the_agreed_fields() -> None:
     """Method, address, headers and every field of the body are those of design section 7."""
     collector = FakeCollector()
     client = filled(collector, 2, key="s3cret")
-    with client._state.transaction() as transaction:
+    with client.state.transaction() as transaction:
         identity = transaction.identity()
     assert identity is not None
     client.flush()
@@ -298,10 +298,7 @@ def test_a_client_the_collector_refuses_stops_and_says_so(status: int) -> None:
 @pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504, 599])
 def test_a_fault_keeps_everything_and_backs_off(status: int) -> None:
     """Nothing is lost, the wait is at most the bound, and it doubles with each failure."""
-    client = filled(FakeCollector(list(times(12, refusal(status)))))
-    uploader = client._uploader
-    assert uploader is not None
-    uploader.exchange.jitter = lambda: 1.0
+    client = filled(FakeCollector(list(times(12, refusal(status)))), jitter=lambda: 1.0)
     waits = [client.flush().retry_in for _ in range(12)]
     assert waits == [2.0**n for n in range(1, 12)] + [LONGEST]
     assert client.status().waiting == 10
@@ -367,9 +364,7 @@ def test_507_waits_long() -> None:
 
 def test_flush_with_a_timeout_retries_until_it_works() -> None:
     """With time to spare, a failure is followed by another try within the same call."""
-    client = filled(FakeCollector([lost, lost]))
-    assert client._uploader is not None
-    client._uploader.exchange.jitter = lambda: 0.01
+    client = filled(FakeCollector([lost, lost]), jitter=lambda: 0.01)
     result = client.flush(timeout=5)
     assert (result.status, result.accepted) == (UploadStatus.DONE, 10)
 
@@ -379,11 +374,9 @@ def test_flush_adds_up_what_its_tries_did() -> None:
     clock = FakeClock()
     collector = FakeCollector()
     collector.script = [collector.take, lost]
-    client = filled(collector, 3, clock=clock)
+    client = filled(collector, 3, clock=clock, jitter=lambda: 0.01)
     clock.move(days=1)
     client.record("theme", "dark")
-    assert client._uploader is not None
-    client._uploader.exchange.jitter = lambda: 0.01
     assert client.flush(timeout=5) == FlushResult(UploadStatus.DONE, accepted=4)
 
 

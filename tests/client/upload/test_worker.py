@@ -69,9 +69,7 @@ def test_recording_starts_the_upload_and_nothing_before_does(collector: FakeColl
 def test_the_thread_tries_again(collector: FakeCollector) -> None:
     """A lost request is repeated after the back-off, without anyone asking."""
     collector.script = [lost, lost]
-    client = device(transport=collector, background=True, upload_interval=0.05)
-    assert client._uploader is not None
-    client._uploader.exchange.jitter = lambda: 0.01
+    client = device(transport=collector, background=True, upload_interval=0.05, jitter=lambda: 0.01)
     client.record("theme", "dark")
     assert wait_until(lambda: len(collector.counted) == 1)
     client.close()
@@ -127,9 +125,9 @@ def test_days_are_not_sent_in_one_breath() -> None:
         moments.append(time.monotonic())
         return collector(request)
 
-    client = device(transport=timed, background=True, upload_interval=0.4, clock=clock)
-    assert client._worker is not None
-    client._worker._jitter = lambda: 0.5
+    client = device(
+        transport=timed, background=True, upload_interval=0.4, clock=clock, jitter=lambda: 0.5
+    )
     client.record("theme", "dark")
     clock.move(days=1)
     client.record("theme", "dark")

@@ -5,11 +5,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from benchmarks.postgres_server import Server
 from rumor_server.cli import db
 from rumor_server.settings import load_settings
 from rumor_server.storage.migrations import check_version, steps
 from rumor_server.storage.open_store import open_store
-from rumor_simulations.postgres_server import Server
 
 
 @pytest.fixture

@@ -7,11 +7,13 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from tests.docs.blocks import HOUSE
 
 from rumor_server.cli import init
 from rumor_server.cli.starter import APP, CROWD, REGISTRY, SETTINGS, starter_files
-from rumor_server.operations.keyring import Scope, find_key, list_keys
-from rumor_server.settings import Settings, load_settings
+from rumor_server.operations.keyring import find_key
+from rumor_server.settings import Scope, Settings, load_settings
+from rumor_server.storage.keys import list_keys
 from rumor_server.storage.operator_tables import Control
 from rumor_shared.epsilon import MICRO
 from rumor_shared.registry import load_registry, parse_registry
@@ -84,6 +86,21 @@ def test_keys_open_what_they_should(tmp_path: Path, capsys: pytest.CaptureFixtur
     loaded = load_settings({}, {}, tmp_path / SETTINGS)
     assert (loaded.ingest_access, loaded.read_access) == ("key", "key")
     assert tomllib.loads((tmp_path / SETTINGS).read_text("utf-8"))
+
+
+def test_writes_the_samples_for_operators(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With --deploy the files of deploy/ are written, byte by byte, and none twice."""
+    assert init.main([str(tmp_path), "--deploy"]) == 0
+    assert f"wrote {tmp_path / 'rumor.service'}" in capsys.readouterr().out
+    written = {p.relative_to(tmp_path): p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
+    samples = HOUSE / "deploy"
+    assert written == {
+        p.relative_to(samples): p.read_bytes() for p in samples.rglob("*") if p.is_file()
+    }
+    assert init.main([str(tmp_path), "--deploy"]) == 1
+    assert "there already" in capsys.readouterr().err
 
 
 def test_keys_touch_no_database_that_is_there(

@@ -13,11 +13,12 @@ from tests.harness.collector import JSON, TODAY, Collector, batch, collector, co
 
 from rumor_server.app import Collector as App
 from rumor_server.errors import SettingsError, StoreUnavailable, TooManyRequests
-from rumor_server.http.authentication import open_scopes, wanted_scope
-from rumor_server.http.ip_rate_limit import AddressLimit, caller, parse_proxies
+from rumor_server.http.authentication import wanted_scope
+from rumor_server.http.ip_rate_limit import IpRateLimit, caller
 from rumor_server.http.security_headers import HEADERS, VERDICT_HEADERS
-from rumor_server.operations.keyring import Scope, create_key, list_keys, revoke_key
-from rumor_server.settings import Settings
+from rumor_server.operations.keyring import create_key, revoke_key
+from rumor_server.settings import Scope, Settings, open_scopes, parse_proxies
+from rumor_server.storage.keys import list_keys
 from rumor_server.storage.operator_tables import Control
 
 KEYED: dict[str, Any] = {
@@ -150,7 +151,7 @@ def test_fails_closed_without_its_keys(
     def unreadable(_: Control) -> None:
         raise StoreUnavailable("x")
 
-    monkeypatch.setattr("rumor_server.http.authentication.list_keys", unreadable)
+    monkeypatch.setattr("rumor_server.operations.keyring.list_keys", unreadable)
     answer = post(closed, bearer(key))
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
 
@@ -213,7 +214,7 @@ def test_believes_a_forwarded_address_from_a_named_proxy_alone(tmp_path: Path) -
     """SV-07: a forged X-Forwarded-For on each call wins nothing; a named proxy's is believed."""
     peer = ("192.0.2.7", 1)
     for proxies, believed in (("", False), ("203.0.113.0/24", False), ("192.0.2.0/24", True)):
-        limit = AddressLimit(2, parse_proxies(proxies), seconds=lambda: 60.0)
+        limit = IpRateLimit(2, parse_proxies(proxies), seconds=lambda: 60.0)
         passed = 0
         for number in range(20):
             # What the caller wrote itself stands left of what the proxy saw.
@@ -255,7 +256,7 @@ def test_reads_forwarded_addresses_from_the_right(forwarded: str, found: str) ->
 
 def test_counts_a_site_of_ipv6_as_one() -> None:
     """Whoever has a /64 has one caller's limit, not 2**64."""
-    limit = AddressLimit(3, (), seconds=lambda: 0.0)
+    limit = IpRateLimit(3, (), seconds=lambda: 0.0)
     for number in range(3):
         limit.take({"client": (f"2001:db8::{number:x}", 1), "headers": []})
     with pytest.raises(TooManyRequests):
@@ -272,7 +273,7 @@ def test_refuses_proxies_that_are_none() -> None:
 def test_closes_the_door_when_too_many_wait(tmp_path: Path) -> None:
     """With all its places taken, a collector answers 503 and Retry-After, even for health."""
     with collector(tmp_path / "rumor.sqlite3") as running:
-        access = cast(Any, running.client.app).door._app
+        access = cast(Any, running.client.app).entrance._app
         access._slots, before = 0, access._slots
         answer = running.client.get("/healthz")
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "2")

@@ -11,6 +11,7 @@ from starlette.types import Message, Receive
 
 from rumor_server.errors import BadRequest
 from rumor_server.http.body import Disconnected, media_type, read_body
+from rumor_server.http.problem import Outcome, outcome_of, status_of
 
 LIMIT = 1 << 20
 
@@ -41,7 +42,7 @@ def status(chunks: list[bytes], **headers: str) -> int:
     """The status with which a body is refused."""
     with pytest.raises(BadRequest) as caught:
         read(chunks, **headers)
-    return caught.value.status
+    return status_of(caught.value)
 
 
 def test_joins_chunks() -> None:
@@ -85,8 +86,7 @@ def test_refuses_a_flood_without_a_length() -> None:
 
     with pytest.raises(BadRequest) as caught:
         asyncio.run(read_body(receive, {}, 5))
-    assert caught.value.status == 413
-    assert caught.value.close
+    assert outcome_of(caught.value) == Outcome(413, closes=True)
     assert read_chunks < 20
 
 
@@ -125,7 +125,7 @@ def test_refuses_another_type(kind: str) -> None:
     """Anything but JSON in UTF-8 and MessagePack is 415."""
     with pytest.raises(BadRequest) as caught:
         media_type({"content-type": kind})
-    assert caught.value.status == 415
+    assert status_of(caught.value) == 415
 
 
 @pytest.mark.parametrize("kind", ["application/json", 'Application/JSON; charset="UTF-8"'])
@@ -143,7 +143,7 @@ def test_cuts_a_slow_body() -> None:
 
     with pytest.raises(BadRequest) as caught:
         asyncio.run(read_body(receive, {}, 0.01))
-    assert (caught.value.status, caught.value.close) == (408, True)
+    assert outcome_of(caught.value) == Outcome(408, closes=True)
 
 
 def test_cuts_a_body_whose_rest_is_slow() -> None:
@@ -157,7 +157,7 @@ def test_cuts_a_body_whose_rest_is_slow() -> None:
 
     with pytest.raises(BadRequest) as caught:
         asyncio.run(read_body(receive, {}, 0.01))
-    assert caught.value.status == 408
+    assert status_of(caught.value) == 408
 
 
 def test_answers_at_once_who_asks_before_sending_too_much() -> None:
@@ -169,7 +169,7 @@ def test_answers_at_once_who_asks_before_sending_too_much() -> None:
     headers = {"content-length": "999999999", "expect": "100-continue"}
     with pytest.raises(BadRequest) as caught:
         asyncio.run(read_body(receive, headers, 60))
-    assert caught.value.status == 413
+    assert status_of(caught.value) == 413
 
 
 def test_waits_for_a_late_body() -> None:

@@ -9,11 +9,11 @@ from tests.harness.collector import JSON, Collector, collector
 
 from rumor_server.app import Collector as App
 from rumor_server.errors import (
-    BadRequest,
     DiskAlmostFull,
     Overloaded,
     StoreError,
     StoreUnavailable,
+    TooLarge,
 )
 from rumor_server.http.problem import problem_of
 
@@ -195,7 +195,7 @@ def test_hides_a_fault_of_its_own(
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError(SECRET)
 
-    monkeypatch.setattr("rumor_server.http.routes.estimates.release", fail)
+    monkeypatch.setattr("rumor_server.queries.service.estimate_metric", fail)
     monkeypatch.setattr("rumor_server.http.routes.reports.screen_batch", fail)
     check(running.client.get(ESTIMATES), 500)
     body = {"sdk": "x", "day": "2026-11-30", "pseudonym": "A" * 22 + "==", "reports": []}
@@ -208,7 +208,7 @@ def test_hides_a_fault_of_its_own(
 @pytest.mark.parametrize(
     ("error", "status", "wait"),
     [
-        (BadRequest(413, "x"), 413, None),
+        (TooLarge("x"), 413, None),
         (Overloaded(2), 503, "2"),
         (StoreUnavailable("x"), 503, "5"),
         (StoreError("x"), 503, "5"),

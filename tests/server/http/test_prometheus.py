@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from tests.harness.collector import TODAY, Collector, batch, collector, days_ago, report
 
+from rumor_server.errors import StoreUnavailable
 from rumor_server.http.counters import LATENCY_BOUNDS, Counters
-from rumor_server.http.prometheus import FAMILIES, exposition
+from rumor_server.http.prometheus import FAMILIES
 
 LINE = re.compile(r'([a-z_]+)(?:\{((?:[a-z]+="(?:[^"\\]|\\.)*",?)+)\})? (-?[0-9.e+-]+)')
 
@@ -54,7 +55,7 @@ def test_counts_verdicts_by_reason(running: Collector) -> None:
     running.send(batch(report(), day=days_ago(3)))
     samples = scrape(running)
     found = {
-        tuple(re.findall('"([^"]*)"', name)): value
+        tuple(re.findall('(?:verdict|reason)="([^"]*)"', name)[::-1]): value
         for name, value in samples.items()
         if name.startswith("rumor_verdicts_total")
     }
@@ -137,7 +138,24 @@ def test_forgets_a_batch_that_fails() -> None:
     assert counters.waiting_reports == 0
 
 
-def test_escapes_labels() -> None:
-    """A quote, a backslash and a line end in a label stay within it."""
-    page = exposition([("rumor_info", {"version": 'a"b\\c\nd'}, 1)])
-    assert 'rumor_info{version="a\\"b\\\\c\\nd"} 1\n' in page
+def test_answers_when_the_database_does_not(
+    running: Collector, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """C-08: a page without the database's figures is sent all the same, and logged."""
+    assert "rumor_database_past_retention_days" in scrape(running)
+
+    def unreadable(_: object) -> None:
+        raise StoreUnavailable("gone")
+
+    monkeypatch.setattr("rumor_server.http.prometheus.read_figures", unreadable)
+    samples = scrape(running)
+    assert "rumor_ready" in samples
+    assert not [name for name in samples if name.startswith("rumor_database_")]
+    assert "can't be read" in caplog.text
+
+
+def test_sends_nothing_that_other_libraries_declare(running: Collector) -> None:
+    """No series of the process or of when a counter was made (`_created`) is sent."""
+    names = [name for name in scrape(running) if not name.startswith("rumor_")]
+    assert names == []
+    assert "_created" not in running.client.get("/metrics").text

@@ -10,29 +10,19 @@ from pathlib import Path
 import pytest
 from tests.harness.collector import TODAY, batch, compact, registry, report
 
-from rumor_server.errors import TooManyRequests, UnknownSchema
-from rumor_server.http.quota import KeyLimits
+from rumor_server.errors import TooManyRequests
+from rumor_server.http.quota import KeyQuotas
 from rumor_server.ingestion.batch import decode_batch
 from rumor_server.ingestion.screening import Charges, screen_batch
-from rumor_server.operations.database_figures import read_figures
-from rumor_server.operations.keyring import (
-    Key,
-    Scope,
-    create_key,
-    find_key,
-    list_keys,
-    note_use,
-    revoke_key,
-)
-from rumor_server.settings import Settings
-from rumor_server.statistics.authenticity.report_weights import (
-    ReportShapes,
-    ShapeCounts,
-    read_shapes,
-)
+from rumor_server.operations.keyring import create_key, find_key, revoke_key
+from rumor_server.settings import Scope, Settings
+from rumor_server.statistics.authenticity.report_weights import WeightCounts
+from rumor_server.storage.figures import read_figures
+from rumor_server.storage.keys import KEPT_WINDOWS, Key, lease, list_keys, note_use
 from rumor_server.storage.open_store import open_store
 from rumor_server.storage.operator_tables import Control
-from rumor_server.storage.registry_in_force import adopt, in_force
+from rumor_server.storage.registry_in_force import in_force, put_in_force
+from rumor_server.storage.report_weights import ReportWeights, read_weights
 from rumor_shared.wire import JSON
 
 
@@ -52,7 +42,7 @@ def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
 def control(settings: Settings) -> Iterator[Control]:
     """The operator's tables."""
     with closing(open_store(settings)) as store:
-        store.adopt(registry())
+        store.declare(registry())
         with closing(Control(settings)) as opened:
             yield opened
 
@@ -74,28 +64,29 @@ def test_keeps_the_registry_in_force(control: Control) -> None:
     """The one adopted last is in force."""
     assert in_force(control) is None
     for sha256 in ("a", "b", "a"):
-        adopt(control, sha256)
+        put_in_force(control, sha256)
         assert in_force(control) == sha256
 
 
-def test_adds_shapes(control: Control) -> None:
-    """Two processes' shapes of a day add up; a span has those of its days."""
+def test_adds_weights(control: Control) -> None:
+    """Two processes' weights of a day add up; a span has those of its days."""
     metric = registry().metric("page")
-    for ago, counts in ((0, ShapeCounts(3, 1, 0)), (0, ShapeCounts(4, 0, 2)), (1, ShapeCounts(5))):
-        shapes = ReportShapes(control)
-        shapes._seen[metric.name, metric.revision, TODAY - timedelta(days=ago)] = counts
-        shapes.write()
-        shapes.write()
-    assert read_shapes(control, metric, TODAY, TODAY) == ShapeCounts(7, 1, 2)
+    noted = ((0, WeightCounts(3, 1, 0)), (0, WeightCounts(4, 0, 2)), (1, WeightCounts(5)))
+    for ago, counts in noted:
+        weights = ReportWeights(control)
+        weights._seen[metric.name, metric.revision, TODAY - timedelta(days=ago)] = counts
+        weights.write()
+        weights.write()
+    assert read_weights(control, metric, TODAY, TODAY) == WeightCounts(7, 1, 2)
     yesterday = TODAY - timedelta(days=1)
-    assert read_shapes(control, metric, yesterday, TODAY) == ShapeCounts(12, 1, 2)
-    assert read_shapes(control, registry().metric("theme"), yesterday, TODAY) == ShapeCounts()
+    assert read_weights(control, metric, yesterday, TODAY) == WeightCounts(12, 1, 2)
+    assert read_weights(control, registry().metric("theme"), yesterday, TODAY) == WeightCounts()
 
 
 def test_reads_figures(control: Control, settings: Settings) -> None:
     """What was counted is told at once and exactly, folded or not, and so are the days."""
     with closing(open_store(settings)) as store:
-        store.adopt(registry())
+        store.declare(registry())
         for ago in (0, 2):
             day = TODAY - timedelta(days=ago)
             sent = decode_batch(compact(batch(report(), report(), day=day)), JSON)
@@ -131,7 +122,7 @@ def limited(control: Control, day_reports: int, minute_requests: int = 0) -> Key
     return list_keys(control)[0]
 
 
-async def take(limits: KeyLimits, key: Key, times: int, amount: int = 1) -> int:
+async def take(limits: KeyQuotas, key: Key, times: int, amount: int = 1) -> int:
     """Take an amount of a day's reports so many times; return how often it was granted."""
     granted = 0
     for _ in range(times):
@@ -150,7 +141,7 @@ def test_grants_a_limit_exactly(control: Control, settings: Settings, limit: int
 
     def process(_: int) -> int:
         with closing(Control(settings)) as own:
-            limits = KeyLimits(own, lambda: TODAY)
+            limits = KeyQuotas(own, lambda: TODAY)
             # Their shares end at different times; whoever comes last finds what was given back.
             granted = asyncio.run(take(limits, key, limit))
             limits.close()
@@ -164,10 +155,10 @@ def test_grants_a_limit_exactly(control: Control, settings: Settings, limit: int
 
 
 def test_renews_a_limit_with_its_window(control: Control) -> None:
-    """A new day and a new minute grant the limit again; past ones leave no row behind."""
+    """A new day and a new minute grant the limit again; long past ones leave no row behind."""
     key = limited(control, day_reports=3, minute_requests=2)
     day, now = TODAY, 0.0
-    limits = KeyLimits(control, lambda: day, lambda: now)
+    limits = KeyQuotas(control, lambda: day, lambda: now)
     waits: set[int] = set()
 
     async def requests(times: int) -> int:
@@ -192,26 +183,37 @@ def test_renews_a_limit_with_its_window(control: Control) -> None:
 
     asyncio.run(play())
     assert waits == {60, 1}
+    for later in range(KEPT_WINDOWS):
+        lease(control, key.id, "reports", day.toordinal() + later, 3, 1)
+        lease(control, key.id, "requests", 1 + later, 2, 1)
     limits.forget_past()
     with control.transaction() as statements:
-        rows = statements.rows("SELECT kind, minute_or_day FROM control_leases ORDER BY kind")
-    assert rows == [("reports", day.toordinal()), ("requests", 1)]
+        rows = statements.rows("SELECT kind, min(minute_or_day) FROM control_leases GROUP BY kind")
+    assert sorted(rows) == [("reports", day.toordinal()), ("requests", 1)]
+
+
+@pytest.mark.parametrize("steps", [(1,), (40,), (-1,), (-40, 40), (1, 0, 2, 0, 3650)])
+def test_a_clock_that_steps_grants_a_day_once(control: Control, steps: tuple[int, ...]) -> None:
+    """C-15: forth and back, as often as it likes, a day's limit is handed out once."""
+    key = limited(control, day_reports=3)
+    day = TODAY
+    limits = KeyQuotas(control, lambda: day)
+    assert asyncio.run(take(limits, key, 9)) == 3
+    for step in steps:
+        day = TODAY + timedelta(days=step)
+        asyncio.run(take(limits, key, 1))
+        limits.forget_past()
+        day = TODAY
+        limits.forget_past()
+        assert asyncio.run(take(limits, key, 9)) == 0
 
 
 def test_takes_a_batch_whole_or_not(control: Control) -> None:
     """A batch that passes what is left takes nothing, and a smaller one is still granted."""
     key = limited(control, day_reports=10)
-    limits = KeyLimits(control, lambda: TODAY)
+    limits = KeyQuotas(control, lambda: TODAY)
 
     async def play() -> list[int]:
         return [await take(limits, key, 1, amount) for amount in (7, 4, 3, 1)]
 
     assert asyncio.run(play()) == [1, 0, 1, 0]
-
-
-def test_knows_its_own_version(control: Control, settings: Settings) -> None:
-    """Tables of another version are refused."""
-    with control.transaction() as statements:
-        statements.run("UPDATE control_schema SET version = 99")
-    with pytest.raises(UnknownSchema, match="version 99"):
-        Control(settings)

@@ -12,8 +12,8 @@ from urllib.parse import urlencode
 
 from rumor_server.errors import BadRequest
 from rumor_server.http.parameters import number, whole
-from rumor_server.queries.service import DEFAULT_ALPHA, LEAST_ALPHA
-from rumor_server.statistics.estimation.comparison import Of
+from rumor_server.queries.comparison import Of
+from rumor_server.queries.question import DEFAULT_ALPHA, LEAST_ALPHA
 from rumor_shared.days import parse_day
 from rumor_shared.metric import MAX_REVISION
 from rumor_shared.text import MAX_TEXT_BYTES
@@ -143,18 +143,18 @@ def parse_view(pairs: Iterable[tuple[str, str]]) -> View:
     followed: list[str] = []
     for name, text in pairs:
         if name not in _FIELDS:
-            raise BadRequest(400, "query: holds a parameter that this page doesn't know; remove it")
+            raise BadRequest("query: holds a parameter that this page doesn't know; remove it")
         if not text:
             continue
         if name == "value":
             followed.append(text)
         elif name in given:
-            raise BadRequest(400, f"query.{name}: is given twice; give it once")
+            raise BadRequest(f"query.{name}: is given twice; give it once")
         else:
             given[name] = text
     followed = list(dict.fromkeys(followed))
     if len(followed) > MAX_FOLLOWED:
-        raise BadRequest(400, f"query.value: is given too often; give at most {MAX_FOLLOWED}")
+        raise BadRequest(f"query.value: is given too often; give at most {MAX_FOLLOWED}")
     fields = {_FIELDS[name]: _read(name, text) for name, text in given.items()}
     view = View(followed=tuple(followed), **fields)
     _check_days(view)
@@ -163,20 +163,19 @@ def parse_view(pairs: Iterable[tuple[str, str]]) -> View:
 
 def _check_days(view: View) -> None:
     if view.first and view.last and view.first > view.last:
-        raise BadRequest(400, "query.from: is after `to`; swap them")
+        raise BadRequest("query.from: is after `to`; swap them")
     if view.compares:
         if view.before_first is None or view.before_last is None:
             raise BadRequest(
-                400, "query.compare_from: a comparison needs `compare_from` and `compare_to`"
+                "query.compare_from: a comparison needs `compare_from` and `compare_to`"
             )
         if view.before_first > view.before_last:
-            raise BadRequest(400, "query.compare_from: is after `compare_to`; swap them")
+            raise BadRequest("query.compare_from: is after `compare_to`; swap them")
         # The same reports on both sides would hide a change and shrink its error.
         starts_after = view.first is not None and view.first > view.before_last
         ends_before = view.last is not None and view.last < view.before_first
         if not (starts_after or ends_before):
             raise BadRequest(
-                400,
                 "query.compare_to: both periods share days; give `from` and `to` so that they "
                 "don't overlap",
             )
@@ -187,7 +186,7 @@ def _read(name: str, text: str) -> Any:
     try:
         return reader(text)
     except (ValueError, OverflowError):
-        raise BadRequest(400, f"query.{name}: {expected}") from None
+        raise BadRequest(f"query.{name}: {expected}") from None
 
 
 def _whole(low: int, high: int) -> Callable[[str], int]:

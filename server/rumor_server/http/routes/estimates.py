@@ -1,9 +1,8 @@
-"""The routes that people read: metrics, estimates, the registry, health and version."""
+"""Routes for analysts: metrics, and the estimates of their values as JSON or CSV."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from datetime import date
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -12,33 +11,23 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from rumor_server.errors import BadRequest, StoreUnavailable
-from rumor_server.http.accept import accepted
-from rumor_server.http.candidates import MAX_CANDIDATES, read_candidates, request_body
-from rumor_server.http.conditional import conditional
+from rumor_server.errors import BadRequest, NotFound
+from rumor_server.http.candidates import read_candidates, request_body
 from rumor_server.http.parameters import Day, Number, Whole, refuse_repeats
-from rumor_server.http.prometheus import CONTENT_TYPE, PrometheusPage
-from rumor_server.http.row_pages import MAX_ROWS, next_link
+from rumor_server.http.query_limits import QueryLimits
+from rumor_server.http.responses import MAX_ROWS, conditional, next_link, preferred
 from rumor_server.queries.authenticity import DEFAULT_FAKE_SHARE
-from rumor_server.queries.service import (
-    DEFAULT_ALPHA,
-    LEAST_ALPHA,
-    EstimatesPage,
-    Shapes,
-    as_csv,
-    release,
-)
-from rumor_server.storage.store import Store
-from rumor_server.storage.writer import Writer
+from rumor_server.queries.candidate_lists import MAX_CANDIDATES
+from rumor_server.queries.question import DEFAULT_ALPHA, LEAST_ALPHA
+from rumor_server.queries.rows import EstimatesPage
+from rumor_server.queries.service import QueryService
 from rumor_shared.epsilon import MICRO
 from rumor_shared.errors import UnknownMetric
 from rumor_shared.metric import MAX_REVISION, Metric
 from rumor_shared.registry import Registry
-from rumor_shared.version import __version__
-from rumor_shared.wire import JSON, REGISTRY_PATH
+from rumor_shared.wire import JSON
 
 CSV = "text/csv"
-TOML = "application/toml"
 
 _Endpoint = TypeVar("_Endpoint", bound=Callable[..., Response])
 
@@ -69,20 +58,6 @@ class MetricsPage(BaseModel):
     """Every metric of the registry."""
 
     metrics: list[MetricPage]
-
-
-class Health(BaseModel):
-    """A state in one word."""
-
-    status: Literal["ok", "ready"]
-
-
-class Version(BaseModel):
-    """What runs here."""
-
-    version: str
-    registry: str = Field(description="SHA-256 of the registry")
-    server_day: date
 
 
 class Span(BaseModel):
@@ -126,10 +101,15 @@ async def _refuse_repeats(request: Request) -> None:
 
 
 def analyst_routes(
-    store: Store, registry: Registry, body_seconds: float, shapes: Shapes
+    service: QueryService, registry: Registry, body_seconds: float, limits: QueryLimits
 ) -> APIRouter:
     """Return the routes of metrics and estimates."""
-    router = APIRouter(tags=["analyst"], dependencies=[Depends(_refuse_repeats)])
+
+    async def admitted(request: Request) -> AsyncIterator[None]:
+        with limits.admitted(request):
+            yield
+
+    router = APIRouter(tags=["analyst"], dependencies=[Depends(_refuse_repeats), Depends(admitted)])
     path = "/v1/metrics/{metric}/estimates"
     rows: dict[int | str, dict[str, Any]] = {
         200: {
@@ -142,7 +122,7 @@ def analyst_routes(
     @_read(router, "/v1/metrics", MetricsPage, "Every metric and what it costs")
     def metrics(request: Request) -> Response:
         page = MetricsPage(
-            metrics=[_metric_page(metric, store) for metric in registry.metrics.values()]
+            metrics=[_metric_page(metric, service) for metric in registry.metrics.values()]
         )
         return conditional(request, page.model_dump_json().encode(), JSON)
 
@@ -153,7 +133,7 @@ def analyst_routes(
         query: Annotated[SpanAndCandidates, Query()],
         accept: Annotated[str, Header()] = "*/*",
     ) -> Response:
-        return _estimates(request, store, shapes, metric, query, query.candidate or None, accept)
+        return _estimates(request, service, metric, query, query.candidate or None, accept)
 
     @router.post(
         path,
@@ -171,58 +151,8 @@ def analyst_routes(
     ) -> Response:
         candidates = await read_candidates(request, body_seconds)
         return await run_in_threadpool(
-            _estimates, request, store, shapes, metric, query, candidates, accept
+            _estimates, request, service, metric, query, candidates, accept
         )
-
-    return router
-
-
-def operator_routes(
-    store: Store,
-    registry: Registry,
-    writer: Writer,
-    today: Callable[[], date],
-    page: PrometheusPage,
-    check_in_force: Callable[[], None],
-) -> APIRouter:
-    """Return the routes of the registry, health, version and the collector's own metrics."""
-    router = APIRouter(tags=["operator"])
-
-    @_read(
-        router,
-        REGISTRY_PATH,
-        None,
-        "The registry that this collector counts by",
-        {200: {"content": {TOML: {}}}},
-    )
-    def registry_file(request: Request) -> Response:
-        return conditional(request, registry.body, TOML)
-
-    @router.get("/healthz", summary="Whether the process answers")
-    async def healthz() -> Health:
-        return Health(status="ok")
-
-    @router.get("/readyz", summary="Whether reports can be counted")
-    async def readyz() -> Health:
-        if not writer.alive:
-            raise StoreUnavailable("the writer has stopped")
-        check_in_force()
-        # Not in the threads that estimates are made in: analysts must not make a node look dead.
-        await asyncio.to_thread(store.check)
-        return Health(status="ready")
-
-    @router.get(
-        "/metrics",
-        response_class=Response,
-        responses={200: {"content": {"text/plain": {}}}},
-        summary="The collector's own metrics, for Prometheus",
-    )
-    async def own_metrics() -> Response:
-        return Response(await asyncio.to_thread(page.text), media_type=CONTENT_TYPE)
-
-    @router.get("/version", summary="What runs here")
-    def version() -> Version:
-        return Version(version=__version__, registry=registry.sha256, server_day=today())
 
     return router
 
@@ -253,55 +183,43 @@ def _read(
 
 def _estimates(
     request: Request,
-    store: Store,
-    shapes: Shapes,
+    service: QueryService,
     metric: str,
     span: Span,
     candidates: list[str] | None,
     accept: str,
 ) -> Response:
     if span.first and span.last and span.first > span.last:
-        raise BadRequest(400, "query.from: is after `to`; swap them")
+        raise BadRequest("query.from: is after `to`; swap them")
     try:
-        page = release(
-            store,
-            metric,
-            first=span.first,
-            last=span.last,
-            revision=span.revision,
-            candidates=candidates,
-            alpha=span.alpha,
-            shapes=shapes,
+        question = service.question(
+            metric, revision=span.revision, candidates=candidates, alpha=span.alpha
+        )
+        as_csv = span.format == "csv" or (
+            span.format is None and preferred(accept, JSON, CSV) == CSV
+        )
+        body, rows = service.written(
+            question,
+            span.first,
+            span.last,
             fake_share=span.fakes if span.robust is None else span.robust,
+            part=slice(span.offset, None if span.limit is None else span.offset + span.limit),
+            as_csv=as_csv,
         )
     except UnknownMetric:
-        raise BadRequest(
-            404, "no registry ever declared this metric or revision; see /v1/metrics"
+        raise NotFound(
+            "no registry ever declared this metric or revision; see /v1/metrics"
         ) from None
     headers = {
         "Vary": "Accept",
-        **next_link(request.query_params, page.row_count, span.limit, span.offset),
+        **next_link(request.query_params, rows, span.limit, span.offset),
     }
-    part = page.part(span.offset, span.limit)
-    if span.format == "csv" or (span.format is None and _prefers_csv(accept)):
-        return conditional(request, as_csv(part).encode(), CSV, headers)
-    return conditional(request, part.model_dump_json().encode(), JSON, headers)
+    return conditional(request, body, CSV if as_csv else JSON, headers)
 
 
-def _prefers_csv(accept: str) -> bool:
-    """Return whether CSV is asked for with more weight than JSON."""
-    weights = {"application/json": 0.0, CSV: 0.0}
-    for kind, weight in accepted(accept).items():
-        if kind in weights:
-            weights[kind] = weight
-        elif kind == "*/*":
-            weights["application/json"] = max(weights["application/json"], weight)
-    return weights[CSV] > weights["application/json"]
-
-
-def _metric_page(metric: Metric, store: Store) -> MetricPage:
+def _metric_page(metric: Metric, service: QueryService) -> MetricPage:
     mechanism = metric.mechanism
-    days = store.days(metric.name)
+    days = service.days(service.revisions(metric.name))
     return MetricPage(
         name=metric.name,
         revision=metric.revision,

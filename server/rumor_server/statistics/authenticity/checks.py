@@ -15,9 +15,8 @@ from math import ceil, sqrt
 import numpy as np
 from scipy.special import chdtrc, ndtr
 
-from rumor_server.statistics.authenticity.report_weights import ShapeCounts
-from rumor_server.statistics.authenticity.weight_law import cell_chances, weight_law
-from rumor_server.statistics.estimation.support import support
+from rumor_server.statistics.authenticity.report_weights import WeightCounts
+from rumor_server.statistics.authenticity.weight_law import weight_law
 from rumor_server.statistics.intervals.binomial_tail import above, at_most
 from rumor_server.statistics.tally import Tally
 from rumor_shared.mechanism import Mechanism
@@ -51,9 +50,9 @@ class FakeShift:
 
 
 def check_crowd(
-    mechanism: Mechanism, tally: Tally, shapes: ShapeCounts, repeats: int
+    mechanism: Mechanism, tally: Tally, weights: WeightCounts, repeats: int
 ) -> list[Check]:
-    """Return what can be checked of a mechanism's tally and its reports' shapes; none at n = 0.
+    """Return what can be checked of a mechanism's tally and its reports' weights; none at n = 0.
 
     `repeats` bounds the reports of one device where answers are memoised: such reports come in
     clusters that are alike, so n reports say no more than n / repeats.
@@ -62,7 +61,7 @@ def check_crowd(
         return []
     alike = repeats if mechanism.memoised else 1
     found = [
-        _light_and_heavy(mechanism, shapes, alike),
+        _light_and_heavy(mechanism, weights, alike),
         _mean_weight(mechanism, tally, alike),
         _cohorts(tally, alike),
         *_cells(mechanism, tally, alike),
@@ -78,20 +77,24 @@ def fake_shift(mechanism: Mechanism, share: float) -> FakeShift:
     decodes, it is the bound of one bit or cell, and the regression may give some cells more weight:
     with 64 cohorts for 64 values, fakes in one cell of local hashing went 1.3 times as far.
     """
-    p, q = (float(one) for one in support(mechanism))
+    pair = mechanism.support()
+    if pair is None:
+        # Nothing is known of what one report moves: all of the scale.
+        return FakeShift(share, 1.0, 1.0)
+    p, q = (float(one) for one in pair)
     if p < q:
         p, q = 1 - p, 1 - q
     return FakeShift(share, share * (1 - q) / (p - q), share * p / (p - q))
 
 
-def _light_and_heavy(mechanism: Mechanism, shapes: ShapeCounts, alike: int) -> Check | None:
+def _light_and_heavy(mechanism: Mechanism, weights: WeightCounts, alike: int) -> Check | None:
     law = weight_law(mechanism)
-    if law is None or not shapes.reports:
+    if law is None or not weights.reports:
         return None
-    groups = ceil(shapes.reports / alike)
+    groups = ceil(weights.reports / alike)
     tails = [
         float(above(ceil(odd / alike) - 1, groups, rate))
-        for odd, rate in ((shapes.light, law.light_rate), (shapes.heavy, law.heavy_rate))
+        for odd, rate in ((weights.light, law.light_rate), (weights.heavy, law.heavy_rate))
     ]
     return Check("odd_weights", min(1.0, 2 * min(tails)))
 
@@ -118,7 +121,7 @@ def _cohorts(tally: Tally, alike: int) -> Check | None:
 
 def _cells(mechanism: Mechanism, tally: Tally, alike: int) -> list[Check]:
     """Check that no cell came more often than if everyone had its value, or less than if nobody."""
-    chances = cell_chances(mechanism)
+    chances = mechanism.cell_chances()
     if chances is None:
         return []
     low, high = chances

@@ -1,9 +1,13 @@
-"""From tallies to estimates: debiased frequencies, their errors, and what may be said of them."""
+"""From tallies to estimates: debiased frequencies, their errors, and what may be said of them.
+
+Read `pure` (support counts to shares) and `normal_estimates` (sums of many small parts); then what
+is made of estimates: `combination` (reports under different noise), `grouping` and `support_groups`
+(sums of values), `comparison` (what changed), `robust` (although some are fakes).
+"""
 
 from rumor_server.statistics.estimates import Estimates
 from rumor_server.statistics.estimation.combination import CombinationError, combine
 from rumor_server.statistics.estimation.comparison import Change, ComparisonError, Of, compare
-from rumor_server.statistics.estimation.dispatch import estimate_metric, group
 from rumor_server.statistics.estimation.grouping import GroupError
 from rumor_server.statistics.intervals.significance import benjamini_hochberg, bonferroni
 from rumor_server.statistics.postprocessing import base_cut, norm_sub, power_ns, simplex_mle
@@ -20,8 +24,6 @@ __all__ = [
     "bonferroni",
     "combine",
     "compare",
-    "estimate_metric",
-    "group",
     "norm_sub",
     "power_ns",
     "simplex_mle",

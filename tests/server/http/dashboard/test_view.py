@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from rumor_server.errors import BadRequest
 from rumor_server.http.dashboard.view import MAX_FOLLOWED, Part, Sort, View, parse_view
+from rumor_server.http.problem import status_of
 
 DAYS = st.dates(date(2000, 1, 1), date(2100, 1, 1))
 TEXTS = st.text(min_size=1, max_size=30)
@@ -104,7 +105,7 @@ def test_names_the_parameter_that_is_wrong(query: str, named: str) -> None:
     """What is wrong is named by its parameter, and never repeated."""
     with pytest.raises(BadRequest) as caught:
         parse_view(parse_qsl(query, keep_blank_values=True))
-    assert caught.value.status == 400
+    assert status_of(caught.value) == 400
     assert caught.value.detail.startswith(f"{named}:")
     assert "secret" not in caught.value.detail
     assert "passwd" not in caught.value.detail

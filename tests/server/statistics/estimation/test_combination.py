@@ -15,9 +15,9 @@ from tests.server.statistics.mechanisms.statistics_contract import (
     metric_of,
 )
 
-from rumor_server.statistics.estimation import CombinationError, Estimates, combine, estimate_metric
+from rumor_server.statistics.estimation import CombinationError, Estimates, combine
 from rumor_server.statistics.estimation.pure import estimate_pure
-from rumor_server.statistics.estimation.support import support
+from rumor_server.statistics.mechanisms import estimate_metric
 from rumor_server.statistics.tally import Tally
 
 NAMES = [str(i) for i in range(PAIRS)]
@@ -107,7 +107,9 @@ def test_parts_that_do_not_belong_together_are_refused() -> None:
 def drawn(name: str, epsilon: float, k: int, n: int, runs: int, seed: int) -> list[Estimates]:
     """Estimates of `runs` sets of n devices whose values follow a Zipf law, each of one truth."""
     metric = metric_of(name, epsilon=epsilon, values=[f"v{i}" for i in range(k)])
-    p, q = (float(x) for x in support(metric.mechanism))
+    pair = metric.mechanism.support()
+    assert pair is not None
+    p, q = (float(x) for x in pair)
     weights = 1 / np.arange(1, k + 1)
     have = np.floor(n * weights / weights.sum()).astype(np.int64)
     have[0] += n - have.sum()

@@ -14,10 +14,9 @@ from rumor_server.statistics.estimation import (
     Estimates,
     Of,
     compare,
-    estimate_metric,
 )
 from rumor_server.statistics.estimation.pure import estimate_pure
-from rumor_server.statistics.estimation.support import support
+from rumor_server.statistics.mechanisms import estimate_metric
 from rumor_server.statistics.tally import Tally
 
 P, Q = Fraction(1, 2), Fraction(1, 4)
@@ -57,7 +56,9 @@ def samples(name: str, epsilon: float, n: int, seed: int, k: int = 16) -> Estima
     k = 2 if name == "binary" else k
     fields = {} if name == "binary" else {"values": [f"v{i}" for i in range(k)]}
     metric = metric_of(name, epsilon=epsilon, **fields)
-    p, q = support(metric.mechanism)
+    pair = metric.mechanism.support()
+    assert pair is not None
+    p, q = pair
     weights = 1 / np.arange(1, k + 1)
     rng = np.random.default_rng(seed)
     rates = float(q) + float(p - q) * weights / weights.sum()

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.harness.collector import TODAY, batch, compact, registry, report
 
+from benchmarks.postgres_server import Server, binaries
 from rumor_server.cli import backup as backup_command
 from rumor_server.cli import restore as restore_command
 from rumor_server.errors import StoreError
@@ -20,7 +21,6 @@ from rumor_server.storage.postgres.connection import STEPS, connect, upgrade, ve
 from rumor_server.storage.postgres.store import PostgresStore
 from rumor_server.storage.store import Store
 from rumor_shared.wire import JSON
-from rumor_simulations.postgres_server import Server, binaries
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +41,7 @@ def send(store: Store, sent: dict[str, object]) -> list[str]:
 def counted(url: str) -> int:
     """How many reports of the theme the database counts."""
     with closing(PostgresStore(url)) as store:
-        store.adopt(registry())
+        store.declare(registry())
         return store.tally(registry().metric("theme"), date.min, date.max).n
 
 
@@ -54,7 +54,7 @@ def test_restores_a_backup_into_an_empty_database(
     upgrade(url)
     sent = batch(report(), report())
     with closing(PostgresStore(url)) as store:
-        store.adopt(registry())
+        store.declare(registry())
         assert send(store, sent) == ["accepted"] * 2
         back_up_postgres(url, saved)
         send(store, batch(report()))
@@ -69,7 +69,7 @@ def test_restores_a_backup_into_an_empty_database(
     with connect(other, 5) as connection:
         assert connection.execute("SELECT count(*) FROM day_keys").fetchone() == (0,)
     with closing(PostgresStore(other)) as store:
-        store.adopt(registry())
+        store.declare(registry())
         assert send(store, batch(report())) == (["accepted"] if reopen else ["too_late"])
         again = send(store, sent)
         assert set(again) <= (

@@ -20,11 +20,11 @@ from tests.server.storage.store_contract import (
     together,
 )
 
+from benchmarks.postgres_server import Server
 from rumor_server.errors import StoreError, StoreUnavailable, UnknownSchema
 from rumor_server.storage.postgres.connection import STEPS, connect, upgrade, version
 from rumor_server.storage.postgres.store import PostgresStore
 from rumor_shared.wire import Verdict
-from rumor_simulations.postgres_server import Server
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def url(postgres: Server) -> str:
 def store(url: str) -> Iterator[PostgresStore]:
     """A store that has adopted the registry of the tests."""
     with closing(PostgresStore(url, busy_seconds=0.5)) as opened:
-        opened.adopt(registry())
+        opened.declare(registry())
         yield opened
 
 

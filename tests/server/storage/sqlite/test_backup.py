@@ -12,8 +12,9 @@ from tests.harness.collector import REGISTRY, TODAY, batch, collector, days_ago,
 from rumor_server.cli import backup as backup_command
 from rumor_server.cli import restore as restore_command
 from rumor_server.errors import StoreError
-from rumor_server.operations.keyring import Scope, create_key, list_keys, revoke_key
-from rumor_server.settings import Settings
+from rumor_server.operations.keyring import create_key, revoke_key
+from rumor_server.settings import Scope, Settings
+from rumor_server.storage.keys import list_keys
 from rumor_server.storage.operator_tables import Control
 from rumor_server.storage.receipts import Receipts
 from rumor_server.storage.sqlite import file as sqlite_file
@@ -32,7 +33,7 @@ def put_back(saved: Path, database: Path, *, reopen: bool = False, today: date =
 def counted(database: Path, name: str = "theme") -> int:
     """How many reports of a metric the database counts."""
     with closing(SqliteStore(database)) as store:
-        store.adopt(registry())
+        store.declare(registry())
         return store.tally(registry().metric(name), date.min, date.max).n
 
 

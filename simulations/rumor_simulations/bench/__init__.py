@@ -1,1 +1,0 @@
-"""The bench: every claim of speed beside its peer or its floor, measured in one run."""

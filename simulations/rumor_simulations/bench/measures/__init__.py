@@ -1,1 +1,0 @@
-"""One module a subject, each with `measure() -> list[Row]`; the bench finds them by itself."""

@@ -1,1 +1,0 @@
-"""What runs in the peers' environment, where nothing of ours is installed but these files."""
