@@ -11,7 +11,7 @@ from tests.harness.collector import Collector
 from tests.harness.filled_collector import PAGES
 
 from rumor_server.queries.cache import Measured
-from rumor_server.queries.comparison import change_rows
+from rumor_server.queries.comparison import Of, change_rows
 from rumor_server.queries.headline import headline_of
 from rumor_server.queries.question import Population, Question, Status
 from rumor_server.queries.ranks import ranks_of
@@ -45,7 +45,7 @@ def measured(counts: list[int]) -> tuple[Measured, Tally]:
 def said(counts: list[int], before: list[int] | None = None) -> str | None:
     """The sentence of answers counted so, and of a period before."""
     one, tally = measured(counts)
-    changes = None if before is None else change_rows(measured(before)[0], one)
+    changes = None if before is None else change_rows(measured(before)[0], one, Of.POPULATION)
     return headline_of(QUESTION, one, ranks_of(one, [(METRIC, tally)], 1), changes)
 
 
