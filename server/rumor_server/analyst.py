@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from rumor_server.reader import QueryFailed, read_estimates, read_metrics, read_ranks
+from rumor_server.reader import QueryFailed, read_estimates, read_metrics, read_ranks, read_watch
 
-__all__ = ["QueryFailed", "read_estimates", "read_metrics", "read_ranks"]
+__all__ = ["QueryFailed", "read_estimates", "read_metrics", "read_ranks", "read_watch"]

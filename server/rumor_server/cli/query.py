@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rumor_server.cli.typer_main import console, fail, run
-from rumor_server.reader.collector_api import QueryFailed, ask, ask_ranks
+from rumor_server.reader.collector_api import QueryFailed, ask, ask_ranks, ask_watch
 from rumor_shared.errors import RumorError
 from rumor_shared.text import oddity_of
 
@@ -63,6 +63,13 @@ def query(
     ranks: Annotated[
         bool, typer.Option("--ranks", help="Print which values are confirmed above which.")
     ] = False,
+    watch: Annotated[
+        bool,
+        typer.Option(
+            "--watch",
+            help="Print running shares with bounds that hold on all days, however often you look.",
+        ),
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the collector's JSON answer, whole.")
     ] = False,
@@ -74,12 +81,19 @@ def query(
     asked = {"from": first, "to": last, "revision": revision, "alpha": alpha}
     try:
         texts = None if candidates is None else read_candidates(candidates)
-        put = ask_ranks if ranks else ask
+        if watch and (ranks or first or last or revision):
+            raise QueryFailed(
+                "--watch: begins with the first day of the newest revision; leave out --from, "
+                "--to, --revision and --ranks"
+            )
+        put = ask_watch if watch else ask_ranks if ranks else ask
         page = put(url, metric, {k: v for k, v in asked.items() if v is not None}, texts, key)
     except (RumorError, OSError) as error:
         raise fail("query", error) from None
     if as_json:
         print(json.dumps(page, ensure_ascii=True))
+    elif watch:
+        _show_watch(page)
     elif ranks:
         _show_ranks(page, top)
     else:
@@ -127,6 +141,24 @@ def _show_ranks(page: Mapping[str, Any], top: int | None) -> None:
         f"all ranks and intervals hold at once at {100 * (1 - page['alpha']):g}%; values that "
         "share ranks are not told apart"
     )
+
+
+def _show_watch(page: Mapping[str, Any]) -> None:
+    if not _begin(page):
+        return
+    out = console()
+    table = Table(box=SIMPLE)
+    table.add_column("day", no_wrap=True)
+    table.add_column("value", overflow="fold")
+    table.add_column("share so far", justify="right", no_wrap=True)
+    table.add_column("bounds", justify="right", no_wrap=True)
+    for row in page["rows"]:
+        bounds = " to ".join(map(_percent, (row["low"], row["high"])))
+        table.add_row(row["day"], Text(row["value"]), _percent(row["frequency"]), bounds)
+    out.print(f"in %{_of_whom(page)}")
+    out.print(table)
+    limit = ", in the limit of many reports (asymptotic)" if page["asymptotic"] else ""
+    out.print(f"all bounds hold on all days at once at {100 * (1 - page['alpha']):g}%{limit}")
 
 
 def _rank(row: Mapping[str, Any]) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from rumor_server.queries.ranks import RanksPage, ranks_csv
 from rumor_server.queries.rows import EstimatesPage, rows_csv
+from rumor_server.queries.watch import WatchPage, watch_csv
 from rumor_shared.wire import JSON, REGISTRY_PATH, REPORTS_PATH, RETRACTIONS_PATH
 
 _ID = "e95hq6XEuJv4AA5Rx9GNIw=="
@@ -162,6 +163,32 @@ RANKS: dict[str, Any] = {
         for rank, row in enumerate(ROWS, start=1)
     ],
 }
+WATCH: dict[str, Any] = {
+    **{
+        name: ESTIMATES[name]
+        for name in ("metric", "question", "status", "n", "min_reports", "missing", "alpha")
+    },
+    "first_day": "2026-11-30",
+    "last_day": "2026-11-30",
+    "revision": 1,
+    "population": "reports",
+    "asymptotic": False,
+    "row_count": 2,
+    "rows": [
+        {
+            "day": "2026-11-30",
+            "value": value,
+            "n": 500,
+            "frequency": frequency,
+            "low": low,
+            "high": high,
+        }
+        for value, frequency, low, high in (
+            ("light", 0.621, 0.51, 0.73),
+            ("dark", 0.379, 0.27, 0.49),
+        )
+    ],
+}
 BATCH: dict[str, Any] = {
     "sdk": "rumor-python/0.1.0",
     "day": "2026-11-30",
@@ -229,6 +256,10 @@ def answers() -> dict[tuple[str, str], dict[str, Any]]:
         ("get", "/v1/metrics/{metric}/ranks"): {
             JSON: RANKS,
             "text/csv": ranks_csv(RanksPage.model_validate(RANKS)),
+        },
+        ("get", "/v1/metrics/{metric}/watch"): {
+            JSON: WATCH,
+            "text/csv": watch_csv(WatchPage.model_validate(WATCH)),
         },
         ("get", REGISTRY_PATH): {"application/toml": REGISTRY},
         ("get", "/healthz"): {JSON: {"status": "ok"}},

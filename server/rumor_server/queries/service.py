@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, timedelta
 from functools import lru_cache
 from typing import ParamSpec, TypeVar
 
@@ -39,6 +39,7 @@ from rumor_server.queries.question import (
 )
 from rumor_server.queries.ranks import Ranked, RanksPage, ranks_of, ranks_page
 from rumor_server.queries.rows import EstimatesPage, rows_of, write
+from rumor_server.queries.watch import WatchPage, check_watched, watch_of, watch_page
 from rumor_server.queries.workers import Workers
 from rumor_server.statistics.authenticity.report_weights import WeightCounts
 from rumor_server.statistics.estimation import Estimates, combine
@@ -225,6 +226,26 @@ class QueryService:
         span = first or date.min, last or date.max
         measured, ranked = self.ranked(question, *span)
         return ranks_page(question, measured, first, last, ranked)
+
+    def watch(self, question: Question) -> WatchPage:
+        """Return bounds that hold on all days, from the first day of the newest revision on.
+
+        Raises BadRequest for a memoised metric, and as `measure`.
+        """
+        newest = question.newest
+        check_watched(newest)
+        alone = replace(question, metrics=(newest,), left_out=())
+        bounds = self.days(alone.metrics)
+        measured = self.measure(alone, date.min, date.max)
+        watch = None
+        if bounds and measured.status is Status.OK and alone.values:
+            many = (bounds[1] - bounds[0]).days + 1
+            days = [bounds[0] + timedelta(days=i) for i in range(many)]
+            tallies = [self._tally(newest, day, day) for day in days]
+            cost = many * len(alone.values) * (_DECODED if alone.is_open else 1)
+            watch = self.offloaded(cost, watch_of, newest, tallies, alone.candidates, alone.alpha)
+        first = bounds and bounds[0]
+        return watch_page(alone, measured.status, measured.n, measured.missing, first, watch)
 
     def written(
         self,

@@ -48,6 +48,18 @@ def ask_ranks(
     return _ask(url, path, "rows", None, key)
 
 
+def ask_watch(
+    url: str,
+    metric: str,
+    asked: Mapping[str, object],
+    candidates: Sequence[str] | None = None,
+    key: str | None = None,
+) -> dict[str, Any]:
+    """Return the watch of a metric, the collector's answer parsed. Raises QueryFailed."""
+    path = _path(metric, "watch", {**asked, "candidate": candidates or []})
+    return _ask(url, path, "rows", None, key)
+
+
 def ask_metrics(url: str, key: str | None = None) -> dict[str, Any]:
     """Return every metric and what it costs, the collector's answer parsed. Raises QueryFailed."""
     return _ask(url, "/v1/metrics", "metrics", None, key)

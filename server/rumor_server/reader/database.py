@@ -19,7 +19,7 @@ def ask_database(
     metric: str,
     asked: Mapping[str, Any],
     candidates: Sequence[str] | None,
-    what: Literal["estimates", "ranks"] = "estimates",
+    what: Literal["estimates", "ranks", "watch"] = "estimates",
 ) -> dict[str, Any]:
     """Return what is asked of a metric as the collector would answer it. Raises QueryFailed."""
     from pydantic import BaseModel
@@ -52,6 +52,8 @@ def ask_database(
                     page = service.estimates(question, *days)
                 case "ranks":
                     page = service.ranks(question, *days)
+                case "watch":
+                    page = service.watch(question)
         except UnknownMetric:
             raise QueryFailed("metric: no registry ever declared it or this revision") from None
         except BadRequest as error:

@@ -15,13 +15,13 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rumor_server.reader.collector_api import QueryFailed, ask, ask_metrics, ask_ranks
+from rumor_server.reader.collector_api import QueryFailed, ask, ask_metrics, ask_ranks, ask_watch
 from rumor_server.reader.database import ask_database
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["QueryFailed", "read_estimates", "read_metrics", "read_ranks"]
+__all__ = ["QueryFailed", "read_estimates", "read_metrics", "read_ranks", "read_watch"]
 
 # pandas' type of each column, in order: the fields of the server's row, which a test compares.
 COLUMNS = {
@@ -54,6 +54,16 @@ RANK_COLUMNS = {
     "simultaneous_low": "float64",
     "simultaneous_high": "float64",
     "n": "int64",
+}
+
+# The same of a watch.
+WATCH_COLUMNS = {
+    "value": "str",
+    "day": "datetime64[s]",
+    "n": "int64",
+    "frequency": "float64",
+    "low": "float64",
+    "high": "float64",
 }
 
 
@@ -114,6 +124,29 @@ def read_ranks(
     else:
         page = ask_database(Path(source), metric, given, candidates, "ranks")
     return _frame(page.pop("rows"), page, RANK_COLUMNS)
+
+
+def read_watch(
+    source: str | Path,
+    metric: str,
+    *,
+    key: str | None = None,
+    alpha: float = 0.05,
+    candidates: Sequence[str] | None = None,
+) -> pd.DataFrame:
+    """Return the running shares of a metric's newest revision, a row a day and value.
+
+    From its first day on: no window is chosen. The bounds of all values hold on all days together
+    with probability 1 - alpha, however often one looks, for the reports that came; `frame.attrs`
+    has `asymptotic` and everything else of the answer. The index is `value`. Raises as
+    `read_estimates`, also for memoised metrics.
+    """
+    given = {"alpha": alpha}
+    if _is_address(source):
+        page = ask_watch(str(source), metric, given, candidates, key)
+    else:
+        page = ask_database(Path(source), metric, given, candidates, "watch")
+    return _frame(page.pop("rows"), page, WATCH_COLUMNS)
 
 
 def read_metrics(source: str | Path, *, key: str | None = None) -> pd.DataFrame:

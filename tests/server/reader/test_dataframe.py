@@ -92,6 +92,27 @@ def test_tells_the_same_ranks_everywhere(
         assert f"{row['best_rank']} to {row['worst_rank']}" in shown
 
 
+def test_tells_the_same_watch_everywhere(
+    serving: Serving, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """API, `rumor query --watch`, and the reader over HTTP and on the file: equal numbers."""
+    page = serving.request("GET", "/v1/metrics/theme/watch").json
+    assert query.main(["theme", "--watch", "--json", "--url", url(serving)]) == 0
+    assert json.loads(capsys.readouterr().out) == page
+    assert query.main(["theme", "--watch", "--url", url(serving)]) == 0
+    shown = capsys.readouterr().out
+    rows = page.pop("rows")
+    for row in rows:
+        assert f"{100 * row['low']:.2f} to {100 * row['high']:.2f}" in shown
+        row["day"] = pd.Timestamp(row["day"])
+    for source in (url(serving), serving.database):
+        frame = analyst.read_watch(source, "theme")
+        assert frame.attrs == page
+        assert frame.reset_index().to_dict("records") == rows
+    assert query.main(["theme", "--watch", "--from", str(TODAY), "--url", url(serving)]) == 1
+    assert "newest revision" in capsys.readouterr().err
+
+
 def test_types_hold_without_data(serving: Serving) -> None:
     """A frame with nothing to tell has the types of any other: NaN and NA, no object column."""
     some = analyst.read_estimates(url(serving), "theme")

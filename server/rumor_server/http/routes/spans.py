@@ -31,14 +31,11 @@ MANY_ROWS: dict[int | str, dict[str, Any]] = {
 _Endpoint = TypeVar("_Endpoint", bound=Callable[..., Response])
 
 
-class Span(BaseModel):
-    """Which reports, and how sure."""
+class Parts(BaseModel):
+    """How sure, in which form, and which of the rows."""
 
     model_config = ConfigDict(extra="forbid")
 
-    first: Day | None = Field(None, alias="from", description="first UTC day, inclusive")
-    last: Day | None = Field(None, alias="to", description="last UTC day, inclusive")
-    revision: Whole | None = Field(None, ge=1, le=MAX_REVISION, description="this revision alone")
     alpha: Number = Field(
         DEFAULT_ALPHA, ge=LEAST_ALPHA, lt=1, description="1 - coverage of the intervals"
     )
@@ -58,6 +55,20 @@ class Span(BaseModel):
     def as_csv(self, accept: str) -> bool:
         """Return whether CSV is meant, by `format` or else by an Accept header."""
         return self.format == "csv" or (self.format is None and preferred(accept, JSON, CSV) == CSV)
+
+
+class Span(Parts):
+    """Which reports, and how sure."""
+
+    first: Day | None = Field(None, alias="from", description="first UTC day, inclusive")
+    last: Day | None = Field(None, alias="to", description="last UTC day, inclusive")
+    revision: Whole | None = Field(None, ge=1, le=MAX_REVISION, description="this revision alone")
+
+
+class WholeSpan(Parts):
+    """How sure, and a few texts of an open domain: a window is not chosen after looking."""
+
+    candidate: list[str] = Field([], max_length=MAX_CANDIDATES, description="may be repeated")
 
 
 class SpanAndCandidates(Span):
@@ -91,22 +102,23 @@ def read(
 
 
 def question_asked(
-    service: QueryService, metric: str, span: Span, candidates: list[str] | None
+    service: QueryService, metric: str, asked: Parts, candidates: list[str] | None
 ) -> Question:
     """Return what a request asks of a metric. Raises BadRequest, NotFound."""
-    if span.first and span.last and span.first > span.last:
-        raise BadRequest("query.from: is after `to`; swap them")
+    revision = None
+    if isinstance(asked, Span):
+        revision = asked.revision
+        if asked.first and asked.last and asked.first > asked.last:
+            raise BadRequest("query.from: is after `to`; swap them")
     try:
-        return service.question(
-            metric, revision=span.revision, candidates=candidates, alpha=span.alpha
-        )
+        return service.question(metric, revision=revision, candidates=candidates, alpha=asked.alpha)
     except UnknownMetric:
         raise NotFound(
             "no registry ever declared this metric or revision; see /v1/metrics"
         ) from None
 
 
-def answer(request: Request, body: bytes, rows: int, span: Span, accept: str) -> Response:
+def answer(request: Request, body: bytes, rows: int, span: Parts, accept: str) -> Response:
     """Return a part of so many rows under its tag, with the link to the next."""
     headers = {
         "Vary": "Accept",

@@ -24,16 +24,13 @@ from fractions import Fraction
 import numpy as np
 
 from rumor_server.statistics.estimates import Floats
-from rumor_server.statistics.intervals.confidence_sequence import Mixture, mixture
+from rumor_server.statistics.intervals.confidence_sequence import confidence_sequence, mixture
 from rumor_server.statistics.intervals.count_law import Counts
 from rumor_server.statistics.intervals.significance import check_alpha
 
 # r is best at so many times the first day's variance: days 1 to 90 are then within 1.45 of a
 # single look, where 20 times would make day 1 1.9 times as wide.
 _SHARPEST_DAY = 5
-# After so many halvings Newton's steps, which end on the side that is excluded, double the digits.
-_HALVINGS = 12
-_NEWTON_STEPS = 6
 # Cells of one table of (day and value, step): 16 MiB of float64.
 _TABLE = 1 << 21
 
@@ -75,17 +72,11 @@ def watch_counts(
     fixed = mixture(int(n[seen[0]]), p, q, counts.shape[1], alpha)
     total = n[seen, None].astype(np.float64)
     count = supported[seen].astype(np.float64)
-    if p < q:
-        p, q, count = 1 - p, 1 - q, total - count
-    ends = []
     step = max(1, _TABLE // (counts.shape[1] * len(fixed.steps)))
-    for end in (0.0, 1.0):
-        blocks = [
-            _last_kept(count[start : start + step], total[start : start + step], fixed, end)
-            for start in range(0, len(seen), step)
-        ]
-        ends.append((np.concatenate(blocks) - float(q)) / float(p - q))
-    watch.low[seen], watch.high[seen] = (np.clip(bound, 0, 1) for bound in ends)
+    for start in range(0, len(seen), step):
+        some = seen[start : start + step]
+        bounds = confidence_sequence(supported[some], n[some, None], p, q, fixed)
+        watch.low[some], watch.high[some] = bounds
     watch.frequency[seen] = (count / total - float(q)) / float(p - q)
     return watch
 
@@ -129,35 +120,3 @@ def _refuse(memoised: bool) -> None:
 def _unseen(reports: Counts, k: int, *, asymptotic: bool) -> Watch:
     shape = (len(reports), k)
     return Watch(reports, np.full(shape, np.nan), np.zeros(shape), np.ones(shape), asymptotic)
-
-
-def _last_kept(count: Floats, n: Floats, fixed: Mixture, end: float) -> Floats:
-    """Return the rate towards `end` where exclusion begins, or the end: (days, k).
-
-    The evidence is convex in the rate, so Newton's steps from an excluded rate never pass the root.
-    """
-    least = np.log(fixed.values / fixed.alpha)
-    kept, out = count / n, np.full(count.shape, end)
-    for _ in range(_HALVINGS):
-        middle = (kept + out) / 2
-        excluded = _evidence(count, n, fixed, middle)[0] >= least
-        out = np.where(excluded, middle, out)
-        kept = np.where(excluded, kept, middle)
-    for _ in range(_NEWTON_STEPS):
-        height, slope = _evidence(count, n, fixed, out)
-        above = height > least
-        step = np.divide(least - height, slope, out=np.zeros_like(out), where=above)
-        out = out + step
-    return out
-
-
-def _evidence(count: Floats, n: Floats, fixed: Mixture, rate: Floats) -> tuple[Floats, Floats]:
-    """Return the logarithm of the mixture against each rate, and its slope; (days, k)."""
-    lift = np.expm1(fixed.steps)
-    odds = rate[..., None] * lift
-    terms = fixed.log_weights + fixed.steps * count[..., None] - n[..., None] * np.log1p(odds)
-    most = terms.max(axis=-1)
-    parts = np.exp(terms - most[..., None])
-    total = parts.sum(axis=-1)
-    slope = -n * (parts * (lift / (1 + odds))).sum(axis=-1) / total
-    return most + np.log(total), slope

@@ -26,7 +26,7 @@ from fractions import Fraction
 import numpy as np
 
 from rumor_server.statistics.estimates import Floats
-from rumor_server.statistics.intervals.count_law import CountLaw, Counts, count_law
+from rumor_server.statistics.intervals.count_law import Counts
 from rumor_server.statistics.intervals.significance import check_alpha
 
 # Steps cover so many times the reports of the first day; beyond it intervals stay valid and widen
@@ -34,8 +34,9 @@ from rumor_server.statistics.intervals.significance import check_alpha
 _HORIZON = 400
 # Neighbouring steps differ by this factor. From 1.4 to 2.0 the widths differ by less than 1%.
 _RATIO = 1.6
-# A bracket of [0, 1] is then shorter than 2^-50, where rounding of the logarithms ends.
-_HALVINGS = 50
+# After so many halvings Newton's steps, which end on the side that is excluded, double the digits.
+_HALVINGS = 12
+_NEWTON_STEPS = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,44 +75,52 @@ def mixture(first_reports: int, p: Fraction, q: Fraction, values: int, alpha: fl
 
 
 def confidence_sequence(
-    counts: Counts, n: int, p: Fraction, q: Fraction, fixed: Mixture
+    counts: Counts, n: Counts | int, p: Fraction, q: Fraction, fixed: Mixture
 ) -> tuple[Floats, Floats]:
     """Return bounds of the values' shares over the first n reports; see the module.
 
-    `counts` is int64 (m,): how many of the n reports support each of m values, all or some of
-    those that the mixture is for. The mixture is the same on every day. Bounds lie in [0, 1].
+    `counts` is int64 (m,), how many of the n reports support each of m values, all or some of
+    those that the mixture is for; or (days, m) with n (days, 1). The mixture is the same on every
+    day. Bounds lie in [0, 1]. Raises ValueError for n = 0.
     """
-    if not n:
+    total, count = np.asarray(n, dtype=np.float64), counts.astype(np.float64)
+    if not total.all():
         raise ValueError("n: is 0; there is no interval before the first report")
-    law, supported = count_law(n, p, q, counts)
-    least = np.log(fixed.values / fixed.alpha)
-    rate = supported / n
-    low, high = (_last_kept(law, supported, fixed, least, rate, end) for end in (0.0, 1.0))
-    bounds = ((edge - law.q) / law.gap for edge in (low, high))
+    if p < q:
+        p, q, count = 1 - p, 1 - q, total - count
+    low, high = (_last_kept(count, total, fixed, end) for end in (0.0, 1.0))
+    bounds = ((edge - float(q)) / float(p - q) for edge in (low, high))
     below, above = (np.clip(bound, 0.0, 1.0) for bound in bounds)
     return below, above
 
 
-def _last_kept(
-    law: CountLaw, counts: Counts, fixed: Mixture, least: float, inside: Floats, end: float
-) -> Floats:
-    """Return the rate between `inside`, which is kept, and `end` where exclusion begins.
+def _last_kept(count: Floats, n: Floats, fixed: Mixture, end: float) -> Floats:
+    """Return the rate towards `end` where exclusion begins, or the end: (days, k).
 
-    Rounded outwards: the returned rate is one that is excluded, or the end.
+    The evidence is convex in the rate, so Newton's steps from an excluded rate never pass the root.
     """
-    kept, out = inside.copy(), np.full(inside.shape, end)
+    least = np.log(fixed.values / fixed.alpha)
+    kept, out = count / n, np.full(count.shape, end)
     for _ in range(_HALVINGS):
         middle = (kept + out) / 2
-        excluded = _evidence(law, counts, fixed, middle) >= least
+        excluded = _evidence(count, n, fixed, middle)[0] >= least
         out = np.where(excluded, middle, out)
         kept = np.where(excluded, kept, middle)
+    for _ in range(_NEWTON_STEPS):
+        height, slope = _evidence(count, n, fixed, out)
+        above = height > least
+        step = np.divide(least - height, slope, out=np.zeros_like(out), where=above)
+        out = out + step
     return out
 
 
-def _evidence(law: CountLaw, counts: Counts, fixed: Mixture, rates: Floats) -> Floats:
-    """Return the logarithm of the mixture against each rate, (values,)."""
-    growth = law.n * np.log1p(rates[:, None] * np.expm1(fixed.steps))
-    terms = fixed.log_weights + fixed.steps * counts[:, None] - growth
-    most = terms.max(axis=1)
-    total: Floats = most + np.log(np.exp(terms - most[:, None]).sum(axis=1))
-    return total
+def _evidence(count: Floats, n: Floats, fixed: Mixture, rate: Floats) -> tuple[Floats, Floats]:
+    """Return the logarithm of the mixture against each rate, and its slope; (days, k)."""
+    lift = np.expm1(fixed.steps)
+    odds = rate[..., None] * lift
+    terms = fixed.log_weights + fixed.steps * count[..., None] - n[..., None] * np.log1p(odds)
+    most = terms.max(axis=-1)
+    parts = np.exp(terms - most[..., None])
+    total = parts.sum(axis=-1)
+    slope = -n * (parts * (lift / (1 + odds))).sum(axis=-1) / total
+    return most + np.log(total), slope

@@ -127,3 +127,17 @@ def test_asks_for_a_report() -> None:
         mixture(0, P, Q, K, ALPHA)
     with pytest.raises(ValueError, match="n: is 0"):
         confidence_sequence(np.array([0]), 0, P, Q, mixture(5, P, Q, K, ALPHA))
+
+
+def test_bounds_lie_where_the_evidence_excludes() -> None:
+    """At each bound within (0, 1) the mixture, summed up term by term, is just k / alpha."""
+    fixed = mixture(300, P, Q, 3, ALPHA)
+    counts, n = np.array([310, 400, 500]), 1000
+    for bounds in confidence_sequence(counts, n, P, Q, fixed):
+        for count, share in zip(counts.tolist(), bounds.tolist(), strict=True):
+            if not 0 < share < 1:
+                continue
+            rate = float(Q) + share * float(P - Q)
+            terms = fixed.log_weights + fixed.steps * count
+            terms -= n * np.log1p(rate * np.expm1(fixed.steps))
+            assert np.logaddexp.reduce(terms) == pytest.approx(np.log(3 / ALPHA), rel=1e-9)
