@@ -137,7 +137,12 @@ def create_app(
         tasks = [
             asyncio.create_task(
                 close_old_days(
-                    writer, receipts, today, registry.max_age_days, settings.close_seconds
+                    writer,
+                    receipts,
+                    today,
+                    registry.max_age_days,
+                    settings.close_seconds,
+                    tuple(registry.metrics),
                 )
             ),
             asyncio.create_task(compact_deltas(writer)),
