@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import subprocess
@@ -180,6 +181,28 @@ def test_part_that_is_no_part_is_refused(tmp_path: Path, room: str) -> None:
         for other in ask.keys() - {room}:
             assert ask[other](NAME).__name__.startswith("UniformMix")
     sys.modules.pop("hollow_mix")
+
+
+def test_client_without_a_perturber_is_not_made(tmp_path: Path) -> None:
+    """K8: what a package lacks is found when the client is made, not by the first report."""
+    tmp_path.joinpath("half_mix.py").write_text(
+        "from uniform_mix.parts import parameters\n\ndef perturber():\n    return None\n"
+    )
+    with (
+        own_mechanism.installed(tmp_path, "half_mix"),
+        pytest.raises(IncompleteMechanism, match="perturber"),
+    ):
+        client_for(REGISTRY.encode())
+    sys.modules.pop("half_mix")
+
+
+def test_imports_of_the_tables_can_be_followed() -> None:
+    """N-05: each built-in part is imported by its full name, so that freezers find it."""
+    for table in (shared, device, collector, simulations):
+        source = inspect.getsource(table)
+        for made in table.BUILT_IN.values():
+            part = made()
+            assert f"from {part.__module__} import {part.__name__}\n" in source
 
 
 def test_metric_of_another_mechanism_is_refused() -> None:
