@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -33,6 +34,8 @@ from rumor_shared.errors import IncompleteMechanism, RegistryError
 from rumor_shared.mechanisms import packages
 from rumor_shared.mechanisms import table as shared
 from rumor_shared.metric import Metric
+from rumor_simulations.attacks.campaign import is_known
+from rumor_simulations.audit.mechanism_audit import audit_metric
 from rumor_simulations.mechanisms import table as simulations
 
 VALUES = ["v0", "v1", "v2", "v3"]
@@ -194,6 +197,27 @@ def test_client_without_a_perturber_is_not_made(tmp_path: Path) -> None:
     ):
         client_for(REGISTRY.encode())
     sys.modules.pop("half_mix")
+
+
+class Remembering(UniformMix):
+    """It says that a permanent answer stands between value and reports."""
+
+    @property
+    def memoised(self) -> bool:
+        """Yes."""
+        return True
+
+
+def test_memory_that_no_part_has_is_a_fault() -> None:
+    """A mechanism that claims permanent answers, and has no part for them, fails the audit."""
+    metric = metric_with(NAME, epsilon=1, values=letters(3))
+    mechanism = UniformMix.of(metric.mechanism)
+    claiming = replace(
+        metric, mechanism=Remembering(mechanism.name, mechanism.values, mechanism.true)
+    )
+    assert [found.fault is not None for found in audit_metric(claiming, 0)] == [True, True]
+    assert not is_known(claiming)
+    assert is_known(metric)
 
 
 def test_imports_of_the_tables_can_be_followed() -> None:

@@ -25,8 +25,8 @@ from rumor_simulations.audit.device import (
     Maker,
     output,
 )
+from rumor_simulations.audit.events import permanent_metric
 from rumor_simulations.audit.exact_law import Law, TooManyOutcomes, branches
-from rumor_simulations.mechanisms.population_model import MemoisedModel
 from rumor_simulations.mechanisms.table import population_model
 
 # Half a second of enumeration a value.
@@ -88,7 +88,8 @@ def certify(metric: Metric, maker: Maker = Client) -> Sequence[Certificate] | st
 
     Returns why it can't be done where even few values have too many outcomes. Raises
     UndeclaredChance for a client that meets chance otherwise than by draws, WrongStream for one
-    whose permanent answers come from another stream than their own.
+    whose permanent answers come from another stream than their own, IncompleteMechanism for a
+    memoised mechanism whose population model declares no permanent answers.
     """
     try:
         try:
@@ -104,7 +105,6 @@ def _certify(metric: Metric, maker: Maker, *, scaled: bool) -> tuple[Certificate
     if not scaled:
         _check_size(metric)
     found = [enumerated(metric, text, maker, MAX_OUTCOMES) for text in texts]
-    model = population_model(metric)
     mechanism = metric.mechanism
     made = [
         _certificate(
@@ -114,8 +114,8 @@ def _certify(metric: Metric, maker: Maker, *, scaled: bool) -> tuple[Certificate
             scaled=scaled,
         )
     ]
-    if mechanism.memoised and isinstance(model, MemoisedModel):
-        permanent = population_model(model.permanent_metric())
+    if mechanism.memoised:
+        permanent = population_model(permanent_metric(metric))
         made.append(
             _certificate(
                 [laws.permanent for laws in found],
