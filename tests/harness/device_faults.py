@@ -7,6 +7,7 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any
 from zlib import crc32
 
@@ -107,6 +108,16 @@ def _silent_for_a_value(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(recorder.Recorder, "_report", report)
 
 
+def _day_by_value(patch: pytest.MonkeyPatch) -> None:
+    """The report of some values is dated a day back."""
+
+    def report(self: Any, transaction: Transaction, metric: Metric, text: str, day: Any) -> Result:
+        back = timedelta(days=ord(text[-1:] or "1") % 2)
+        return _report(self, transaction, metric, text, day - back)
+
+    patch.setattr(recorder.Recorder, "_report", report)
+
+
 def _clock_seeded(patch: pytest.MonkeyPatch) -> None:
     """Chance comes from a generator that is seeded with the clock."""
     patch.setattr(
@@ -158,6 +169,7 @@ LAW_FAULTS: dict[str, tuple[str, Callable[[pytest.MonkeyPatch], None]]] = {
     "payload is changed by the value": ("oue", _in_all_reports(_value_in_the_payload)),
     "id begins with the value's checksum": ("krr", _id_by_value),
     "no report of some values": ("krr", _silent_for_a_value),
+    "day says the value": ("binary", _day_by_value),
 }
 
 # Those that no law of draws can show: they are in where the draws come from.

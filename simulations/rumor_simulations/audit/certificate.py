@@ -1,6 +1,6 @@
 """The certificate: the exact law of all that a device makes, held against what is declared.
 
-Every outcome of the client's `record` is followed, cohort and payload and id together. Two things
+Every outcome of the client's `record` is followed: cohort, payload, id and day together. Two things
 are looked at: the largest ratio of one output's probability under two values, which is the loss,
 and whether each output is exactly as likely as the mechanism's formulas say, which is what
 estimates rest on. A domain too large for that is scaled down: the same mechanism, code and
@@ -21,6 +21,7 @@ from rumor_shared.epsilon import micro_epsilon
 from rumor_shared.metric import Metric
 from rumor_shared.wire import ID_BYTES
 from rumor_simulations.audit.device import (
+    TODAY,
     FirstReports,
     Maker,
     output,
@@ -154,7 +155,7 @@ def declared_report(metric: Metric, text: str) -> Law:
     cohorts = metric.mechanism.cohorts
     chances = population_model(metric).chances
     return {
-        output(cohort, _NO_ID, payload): chance / cohorts
+        output(cohort, payload, _NO_ID, TODAY, metric.name, metric.revision): chance / cohorts
         for cohort in range(cohorts)
         for payload, chance in chances(text, cohort).items()
     }
