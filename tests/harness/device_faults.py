@@ -118,6 +118,25 @@ def _day_by_value(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(recorder.Recorder, "_report", report)
 
 
+def _secret_by_value(patch: pytest.MonkeyPatch) -> None:
+    """A device's secret follows from the first value that it answers with."""
+
+    def report(self: Any, transaction: Transaction, metric: Metric, text: str, day: Any) -> Result:
+        def new_secret(live: Randomness) -> tuple[bytes, int]:
+            return crc32(text.encode()).to_bytes(32, "little"), 0
+
+        with pytest.MonkeyPatch.context() as inner:
+            inner.setattr(recorder, "new_secret", new_secret)
+            return _report(self, transaction, metric, text, day)
+
+    patch.setattr(recorder.Recorder, "_report", report)
+
+
+def _one_secret(patch: pytest.MonkeyPatch) -> None:
+    """All devices have one secret."""
+    patch.setattr(recorder, "new_secret", lambda live: (bytes(32), live.below(256)))
+
+
 def _clock_seeded(patch: pytest.MonkeyPatch) -> None:
     """Chance comes from a generator that is seeded with the clock."""
     patch.setattr(
@@ -174,6 +193,8 @@ LAW_FAULTS: dict[str, tuple[str, Callable[[pytest.MonkeyPatch], None]]] = {
 
 # Those that no law of draws can show: they are in where the draws come from.
 SOURCE_FAULTS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
+    "secret follows from the value": _secret_by_value,
+    "one secret for all devices": _one_secret,
     "generator seeded with the clock": _clock_seeded,
     "generator seeded with four bytes": _little_entropy,
     "process number mixed in": _process_mixed_in,
