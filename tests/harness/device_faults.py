@@ -191,6 +191,13 @@ LAW_FAULTS: dict[str, tuple[str, Callable[[pytest.MonkeyPatch], None]]] = {
     "day says the value": ("binary", _day_by_value),
 }
 
+# A fault may draw more, and so have many more outcomes.
+FEW_COHORTS: dict[str, dict[str, int]] = {
+    "local_hashing": {"cohorts": 8},
+    "hcms": {"cohorts": 4, "columns": 4},
+    "rappor": {"cohorts": 4, "bits": 4},
+}
+
 # Those that no law of draws can show: they are in where the draws come from.
 SOURCE_FAULTS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "secret follows from the value": _secret_by_value,
