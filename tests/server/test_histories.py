@@ -52,6 +52,7 @@ def tables(postgres: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         yield Tables(url, tmp_path_factory.mktemp("histories"))
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(SECONDS)
 @played
 @given(steps=HISTORY)
@@ -60,6 +61,7 @@ def test_keeps_every_promise_on_sqlite(file: Database, steps: list[Step]) -> Non
     History(file).play(steps)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(SECONDS)
 @played
 @given(steps=HISTORY)
