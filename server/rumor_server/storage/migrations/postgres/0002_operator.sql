@@ -43,10 +43,20 @@ CREATE TABLE IF NOT EXISTS control_shapes (
     PRIMARY KEY (metric, revision, day)
 );
 
-DROP TABLE IF EXISTS control_schema;
+-- What analysts are shown of a day that is still open, and what they are shown next: whole tallies, each of many
+-- reports more than the one before. A row dies with its open day.
+CREATE TABLE control_open_days (
+    metric   TEXT   NOT NULL,
+    revision BIGINT NOT NULL,
+    day      BIGINT NOT NULL,
+    step     BIGINT NOT NULL,
+    stepped  BIGINT NOT NULL,
+    shown    BYTEA  NOT NULL,
+    waiting  BYTEA  NOT NULL,
+    PRIMARY KEY (metric, revision, day)
+);
 
--- The newest day that the collector's clock was believed to show: a clock far ahead of it is in doubt.
-ALTER TABLE collector ADD COLUMN day_seen date NOT NULL DEFAULT '0001-01-01';
+DROP TABLE IF EXISTS control_schema;
 
 -- Nodes of version 0.1 that still run write this column and read it; those of today leave it out. It must not be 0,
 -- since to those a row with 0 reports is a row that isn't there.
