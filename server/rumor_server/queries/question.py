@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -87,8 +88,8 @@ class Question:
         for metric in self.metrics:
             digest.update(f"|{metric.fingerprint}|{metric.min_reports}".encode())
         if self.candidates:
-            lengths = ",".join(map(str, map(len, self.candidates)))
-            digest.update(f"|{lengths}|{''.join(self.candidates)}".encode("utf-8", "surrogatepass"))
+            # In C: a loop over so many texts holds the interpreter while reports wait.
+            digest.update(json.dumps(self.candidates).encode())
         return digest.hexdigest()
 
 
