@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import StrEnum
 
+from rumor_server.access import Scope, open_scopes, parse_proxies
 from rumor_server.errors import SettingsError
-from rumor_server.settings import Scope, Settings, open_scopes, parse_proxies
+from rumor_server.settings import Settings
 from rumor_server.storage.figures import oldest_id, read_figures
 from rumor_server.storage.keys import list_keys
 from rumor_server.storage.open_store import open_store

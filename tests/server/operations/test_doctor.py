@@ -11,11 +11,12 @@ import pytest
 from tests.harness.collector import REGISTRY, TODAY, batch, collector, days_ago, registry, report
 
 from benchmarks.postgres_server import Server
+from rumor_server.access import Scope
 from rumor_server.cli import doctor as command
 from rumor_server.operations import doctor
 from rumor_server.operations.doctor import Level, run_checks
 from rumor_server.operations.keyring import create_key
-from rumor_server.settings import Scope, Settings
+from rumor_server.settings import Settings
 from rumor_server.storage.operator_tables import Control
 from rumor_server.storage.postgres.connection import upgrade
 from rumor_server.storage.receipts import Receipts
