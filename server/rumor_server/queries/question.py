@@ -144,6 +144,23 @@ def days_shown(bounds: Days | None, first: date | None, last: date | None, today
     return first, max(newest, first) if last is None else last
 
 
+def overlap(first: date | None, last: date | None, before_first: date, before_last: date) -> bool:
+    """Return whether two periods may share days; an end that isn't said may lie anywhere.
+
+    The same reports on both sides of a comparison would hide a change and shrink its error.
+    """
+    starts_after = first is not None and first > before_last
+    ends_before = last is not None and last < before_first
+    return not (starts_after or ends_before)
+
+
+def previous_days(first: date, last: date) -> Days:
+    """Return the period of the same length just before, as far as the calendar goes back."""
+    end = max(first.toordinal() - 1, 1)
+    start = max(end - (last - first).days, 1)
+    return date.fromordinal(start), date.fromordinal(end)
+
+
 def shared_days(bounds: Days | None, first: date | None, last: date | None) -> int:
     """Return how many days a period shares with the days that have data."""
     if bounds is None or first is None or last is None:

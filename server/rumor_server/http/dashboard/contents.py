@@ -17,7 +17,7 @@ from rumor_server.queries.cache import Measured
 from rumor_server.queries.candidate_lists import CandidateLists, Kept, OddCandidate
 from rumor_server.queries.comparison import ChangeRow, change_rows
 from rumor_server.queries.precision import reports_for, too_few
-from rumor_server.queries.question import Question, days_shown
+from rumor_server.queries.question import Question, days_shown, previous_days
 from rumor_server.queries.reports_needed import USUAL_DIFFERENCE, Resolution, resolution_of
 from rumor_server.queries.rows import Row, Scope, commonest, order_of, rows_of
 from rumor_server.queries.service import QueryService
@@ -108,9 +108,7 @@ class MetricPage:
     @property
     def previous(self) -> tuple[date, date]:
         """The period of the same length just before, as far as the calendar goes back."""
-        last = max(self.first.toordinal() - 1, 1)
-        first = max(last - (self.last - self.first).days, 1)
-        return date.fromordinal(first), date.fromordinal(last)
+        return previous_days(self.first, self.last)
 
     @property
     def row_count(self) -> int:
