@@ -9,6 +9,8 @@ import pytest
 from tests.harness.collector import TODAY, Collector, days_ago
 from tests.harness.filled_collector import PAGES, THEMES, filled
 
+from rumor_server.cli import query
+
 
 @pytest.fixture(scope="module")
 def themes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collector]:
@@ -17,9 +19,10 @@ def themes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collector]:
         yield running
 
 
-def get(running: Collector, path: str, status: int = 200, **query: Any) -> Any:
-    """An answer of the API, parsed."""
-    answer = running.client.get(f"/v1/metrics/{path}", params=query)
+def get(running: Collector, path: str, **asked: Any) -> Any:
+    """An answer of the API, parsed; with `status`, unless that is 200."""
+    status = asked.pop("status", 200)
+    answer = running.client.get(f"/v1/metrics/{path}", params=asked)
     assert answer.status_code == status, answer.text
     return answer.json()
 
@@ -67,11 +70,26 @@ def test_a_comparison_is_the_page_s(themes: Collector) -> None:
     assert [row["value"] for row in table] == [row["value"] for row in found["rows"]]
 
 
-def get_csv(running: Collector, path: str, **query: Any) -> list[dict[str, str]]:
+def get_csv(running: Collector, path: str, **asked: Any) -> list[dict[str, str]]:
     """An answer's rows as CSV."""
-    answer = running.client.get(f"/v1/metrics/{path}", params={**query, "format": "csv"})
+    answer = running.client.get(f"/v1/metrics/{path}", params={**asked, "format": "csv"})
     assert answer.headers["content-type"].startswith("text/csv")
     return list(csv.DictReader(io.StringIO(answer.text)))
+
+
+def test_a_command_prints_both(themes: Collector, capsys: pytest.CaptureFixture[str]) -> None:
+    """`rumor query --trend` and `--compare` say the same in a terminal."""
+    query._show_trend(get(themes, "theme/trend"))
+    out = capsys.readouterr().out
+    assert "(revision 2)" in out
+    assert out.count("dark") == 6
+    days = {"from": str(days_ago(1)), "to": str(TODAY)}
+    found = get(themes, "theme/comparison", **days)
+    query._show_comparison(found, None)
+    out = capsys.readouterr().out
+    assert ("no value changed" in out) == (not found["changed"])
+    query._show_comparison(get(themes, "quiet/comparison"), None)
+    assert "nothing to compare" in capsys.readouterr().out
 
 
 def test_compares_with_the_period_before(themes: Collector) -> None:
@@ -88,7 +106,7 @@ def test_compares_with_the_period_before(themes: Collector) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "query", "said"),
+    ("path", "asked", "said"),
     [
         ("theme/comparison", {"compare_from": "2026-11-01"}, "compare_from"),
         (
@@ -102,13 +120,13 @@ def test_compares_with_the_period_before(themes: Collector) -> None:
         ("theme/trend", {"candidate": "a"}, "closed domain"),
     ],
 )
-def test_says_what_is_wrong(themes: Collector, path: str, query: dict[str, str], said: str) -> None:
+def test_says_what_is_wrong(themes: Collector, path: str, asked: dict[str, str], said: str) -> None:
     """A period that can't be is 400 with the parameter's name."""
-    assert said in get(themes, path, 400, **query)["detail"]
+    assert said in get(themes, path, status=400, **asked)["detail"]
 
 
 def test_knows_no_other_metric(themes: Collector) -> None:
     """What was never declared is 404."""
     for path in ("nothing/trend", "nothing/comparison"):
-        get(themes, path, 404)
-    get(themes, "theme/trend", 404, revision=9)
+        get(themes, path, status=404)
+    get(themes, "theme/trend", status=404, revision=9)
