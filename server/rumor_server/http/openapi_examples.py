@@ -164,6 +164,7 @@ PARAMETERS: dict[str, Any] = {
     "format": "csv",
     "limit": 100,
     "offset": 100,
+    "of": "population",
     "compare_from": "2026-10-02",
     "compare_to": "2026-10-31",
     "candidate": ["example.org", "example.com"],
@@ -199,6 +200,7 @@ COMPARISON: dict[str, Any] = {
     "metric": "theme",
     "question": "Which theme is set?",
     "alpha": 0.05,
+    "of": "population",
     "before": {
         "first_day": "2026-10-02",
         "last_day": "2026-10-31",

@@ -289,4 +289,6 @@ def _compare(
     if view.before_first is None or view.before_last is None:
         return None
     before = service.measure(question, view.before_first, view.before_last)
-    return Comparison(view.before_first, view.before_last, before, change_rows(before, after))
+    return Comparison(
+        view.before_first, view.before_last, before, change_rows(before, after, view.of)
+    )

@@ -17,7 +17,7 @@ from rumor_server.http.query_limits import QueryLimits
 from rumor_server.http.responses import conditional, preferred
 from rumor_server.queries.cache import Measured
 from rumor_server.queries.candidate_lists import MAX_CANDIDATES
-from rumor_server.queries.comparison import ChangeRow, change_rows
+from rumor_server.queries.comparison import ChangeRow, Of, change_rows
 from rumor_server.queries.question import (
     DEFAULT_ALPHA,
     LEAST_ALPHA,
@@ -77,6 +77,7 @@ class ComparisonPage(BaseModel):
     metric: str
     question: str
     alpha: float
+    of: Of = Field(description="whose change is told")
     before: Side
     after: Side
     changed: list[str] = Field(description="values that changed beyond chance, all considered")
@@ -107,6 +108,11 @@ class TwoPeriods(Period):
         None, description="first UTC day of the other period; without it the one just before"
     )
     compare_to: Day | None = Field(None, description="last UTC day of the other period")
+    of: Of = Field(
+        Of.POPULATION,
+        description="whose change: of the population that devices were drawn from, or of these "
+        "very devices",
+    )
 
 
 _ONCE = tuple(
@@ -182,11 +188,12 @@ def period_routes(
         question, days = _asked(service, metric, query, today())
         other = _other(query, days)
         before, after = service.measure(question, *other), service.measure(question, *days)
-        rows = change_rows(before, after) or ()
+        rows = change_rows(before, after, query.of) or ()
         page = ComparisonPage(
             metric=metric,
             question=question.newest.question,
             alpha=question.alpha,
+            of=query.of,
             before=_side(other, before),
             after=_side(days, after),
             changed=[row.value for row in rows if row.significant],

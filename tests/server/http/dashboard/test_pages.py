@@ -253,6 +253,13 @@ def test_compares_two_periods(running: Collector) -> None:
         assert row["reports_needed"] is None or row["reports_needed"] > 0
     page = get(running, COMPARED).text
     assert "What changed" in page
+    assert "these are a sample of" in page
+    theirs = get(running, f"{COMPARED}&of=devices").text
+    assert "among these very devices" in theirs
+    own = document(running, f"{COMPARED}&of=devices")["comparison"]["rows"]
+    for row in compared["rows"]:
+        narrow = next(one for one in own if one["value"] == row["value"])
+        assert narrow["std_error"] < row["std_error"]
     assert page.count("<tr>") > len(THEMES)
     nothing = COMPARED.replace(str(days_ago(5)), "2020-01-01").replace(
         str(days_ago(3)), "2020-01-02"

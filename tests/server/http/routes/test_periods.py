@@ -66,6 +66,9 @@ def test_a_comparison_is_the_page_s(themes: Collector) -> None:
     assert found["rows"] == shown["comparison"]["rows"]
     assert found["changed"] == [row["value"] for row in found["rows"] if row["significant"]]
     assert (found["before"]["n"], found["after"]["n"]) == (240, 240)
+    devices = get(themes, "theme/comparison", of="devices", **days, **other)
+    errors = {row["value"]: row["std_error"] for row in found["rows"]}
+    assert all(row["std_error"] < errors[row["value"]] for row in devices["rows"])
     table = get_csv(themes, "theme/comparison", **days, **other)
     assert [row["value"] for row in table] == [row["value"] for row in found["rows"]]
 
@@ -116,6 +119,8 @@ def test_compares_with_the_period_before(themes: Collector) -> None:
         ),
         ("theme/trend", {"from": "2026-11-30", "to": "2026-11-01"}, "swap"),
         ("theme/trend", {"alpha": "2"}, "alpha"),
+        ("theme/comparison", {"of": "nobody"}, "write population or devices"),
+        ("theme/comparison", {"compare_from": "yesterday"}, "query.compare_from"),
         ("theme/trend", {"unknown": "1"}, "query"),
         ("theme/trend", {"candidate": "a"}, "closed domain"),
     ],
