@@ -74,6 +74,7 @@ def test_attack_agrees_with_the_declaration(mechanism: str) -> None:
         assert finding.high > 0.9 * finding.declared
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", sorted(FAULTS))
 def test_attack_catches(fault: str) -> None:
     """The attack alone, blind to the code, calls each of these clients a fault."""
