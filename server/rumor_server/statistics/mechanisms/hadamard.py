@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor_server.statistics.estimates import Estimates
-from rumor_server.statistics.estimation.grouping import Groups, group_members
+from rumor_server.statistics.estimation.grouping import Groups, group_members, group_outputs
 from rumor_server.statistics.estimation.pair_support import PairCounts, hadamard_halves
 from rumor_server.statistics.estimation.pure import estimate_pure
-from rumor_server.statistics.estimation.support_groups import group_outputs
 from rumor_server.statistics.mechanisms.estimator import Estimator
 from rumor_server.statistics.tally import Tally, integer_tally
 from rumor_server.statistics.transforms import walsh_hadamard
