@@ -11,9 +11,9 @@ lock of the client; a fork shuts it, waits for those inside, and opens it again.
 
 Where that time was not enough, the child says so (`StateUnavailable`) instead of waiting for ever.
 A signal handler may fork, or record, in the middle of what its thread was doing: the thread itself
-is never waited for, its child gets a new connection, and what was cut in two by the fork fails in
-the child (`generation` tells). A process that was forked behind Python's back, as uWSGI does, is
-recognised by its id at the next entry.
+is never waited for, and what was cut in two by the fork fails in the child (`generation` tells);
+if it was a transaction, that file is unavailable to the child. A process that was forked behind
+Python's back, as uWSGI does, is recognised by its id at the next entry.
 """
 
 from __future__ import annotations

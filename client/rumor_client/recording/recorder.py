@@ -65,7 +65,7 @@ class Recorder:
         day = utc_day(self._clock())
         deadline = monotonic() + LOCK_WAIT
         try:
-            if not self._consent.is_granted(declared.purpose):
+            if not self._may_be_granted(declared.purpose):
                 return Result(RecordStatus.NO_CONSENT, metric)
             if declared.expired(day):
                 return Result(RecordStatus.EXPIRED, metric)
@@ -81,6 +81,16 @@ class Recorder:
         except StateUnavailable as error:
             log_once("unavailable", f"rumor: {error}")
             return Result(RecordStatus.UNAVAILABLE, metric)
+
+    def _may_be_granted(self, purpose: str) -> bool:
+        """Return whether there is consent, so that no file is made and no lock taken without.
+
+        True also where another thread holds the state: what the transaction finds is what counts.
+        """
+        try:
+            return self._consent.resolve(purpose, self._state.choices(0.0)).granted
+        except StateBusy:
+            return True
 
     def busy(self) -> int:
         """Return how many answers were `busy` since the last that was stored."""

@@ -50,7 +50,7 @@ class MemoryState:
         with self.transaction(wait) as transaction:
             return work(transaction)
 
-    def choices(self) -> Mapping[str, tuple[str, date]]:
+    def choices(self, wait: float = LOCK_WAIT) -> Mapping[str, tuple[str, date]]:
         """Return the stored choices."""
         return self.contents.choices()
 

@@ -168,7 +168,7 @@ class State(Protocol):
         raises, StateBusy and StateUnavailable.
         """
 
-    def choices(self) -> Mapping[str, tuple[str, date]]:
+    def choices(self, wait: float = LOCK_WAIT) -> Mapping[str, tuple[str, date]]:
         """Return the stored choices without a transaction, and without making a file.
 
         Raises StateBusy and StateUnavailable.

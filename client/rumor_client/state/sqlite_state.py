@@ -41,6 +41,11 @@ _COMMIT_WAIT = 5.0
 _LARGEST_GROUP = 256
 
 
+# Files with a connection that a fork cut off within a transaction: SQLite holds them for locked in
+# this process, for ever, and to undo that transaction here would harm the parent's.
+_cut_off: set[tuple[int, int]] = set()
+
+
 class SqliteState:
     """The state in the file `path`, which is made, with its folder, when first written to.
 
@@ -110,11 +115,11 @@ class SqliteState:
         for work in group:
             work.done = True
 
-    def choices(self) -> Mapping[str, tuple[str, date]]:
+    def choices(self, wait: float = LOCK_WAIT) -> Mapping[str, tuple[str, date]]:
         """Return the stored choices; see `State.choices`."""
         if self._connection is None and not self._file.may_exist():
             return {}
-        with self._connected(LOCK_WAIT) as connection:
+        with self._connected(wait) as connection:
             return SqliteTransaction(connection, self._file.grant_file).choices()
 
     @contextmanager
@@ -174,6 +179,8 @@ class SqliteState:
     def after_fork(self) -> None:
         """Go on as the child, with locks of its own."""
         if self._connection is not None:
+            if self._connection.in_transaction and self._opened is not None:
+                _cut_off.add(self._opened)
             FORK_LOCK.abandon(self._connection)
             self._connection = None
         self._renew()
@@ -217,6 +224,10 @@ class SqliteState:
         raise StateUnavailable(str(error)) from None
 
     def _connect(self) -> sqlite3.Connection:
+        if _cut_off and self._file.inode() in _cut_off:
+            raise StateUnavailable(
+                "this process was forked within a transaction of its own thread; start it anew"
+            )
         if self._connection is not None:
             if self._opened == self._file.inode():
                 return self._connection
