@@ -46,8 +46,8 @@ def check_key(key: str | None) -> str | None:
 
 
 def send(request: Request) -> Response:
-    """Send a request with `rumor_client.upload.urllib_transport`. Raises NoAnswer."""
+    """Send a request with `rumor_client.upload.http_transport`. Raises NoAnswer."""
     with importing:  # http and TLS are the slowest imports of all
-        from rumor_client.upload.urllib_transport import send
+        from rumor_client.upload.http_transport import send
 
     return send(request)

@@ -12,7 +12,7 @@ lock of the client; a fork shuts it, waits for those inside, and opens it again.
 Where that time was not enough, the child says so (`StateUnavailable`) instead of waiting for ever.
 A signal handler may fork, or record, in the middle of what its thread was doing: the thread itself
 is never waited for, and what was cut in two by the fork fails in the child (`generation` tells);
-if it was a transaction, that file is unavailable to the child. A process that was forked behind
+its file is unavailable to the child. A process that was forked behind
 Python's back, as uWSGI does, is recognised by its id at the next entry.
 """
 
@@ -36,8 +36,11 @@ if TYPE_CHECKING:
         def before_fork(self) -> None:
             """Let go, in the parent, of what must not cross. Never waits."""
 
-        def after_fork(self) -> None:
-            """Start anew in the child: with locks of its own, and nothing that crossed."""
+        def after_fork(self, *, clean: bool) -> None:
+            """Start anew in the child: with locks of its own, and nothing that crossed.
+
+            `clean` says that no thread which stayed in the parent holds a lock of SQLite's.
+            """
 
 
 # A transaction waits 250 ms for a lock, and a disk some milliseconds; a denial may wait for longer.
@@ -227,7 +230,7 @@ class ForkLock:
             self._abandoned.append(self._late.pop())
         self._renew()
         for thing in self._things():
-            thing.after_fork()
+            thing.after_fork(clean=not self._broken)
 
 
 class _Fork:

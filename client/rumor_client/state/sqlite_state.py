@@ -27,22 +27,27 @@ from rumor_client.errors import StateBusy, StateUnavailable
 from rumor_client.process.fork import FORK_LOCK
 from rumor_client.state.file_lock import file_lock
 from rumor_client.state.protocol import LOCK_WAIT, Transaction
-from rumor_client.state.sqlite_file import BROKEN, SqliteFile, erasure_is_pending, finish_erasure
+from rumor_client.state.sqlite_file import (
+    HELD,
+    SqliteFile,
+    erasure_is_pending,
+    finish_erasure,
+)
 from rumor_client.state.sqlite_schema import Origin
 from rumor_client.state.sqlite_transaction import SqliteTransaction
 
 T = TypeVar("T")
 
 _UPLOAD_SUFFIX = ".upload"
-_BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 # How long a thread waits for the disk where another is committing its work for it.
 _COMMIT_WAIT = 5.0
 # A bound on what one commit holds back; a work takes a tenth of a millisecond.
 _LARGEST_GROUP = 256
 
 
-# Files with a connection that a fork cut off within a transaction: SQLite holds them for locked in
-# this process, for ever, and to undo that transaction here would harm the parent's.
+# Files with a connection that a fork caught at work. SQLite believes that this process holds that
+# connection's locks, and would write without any; to close it here would undo the parent's work.
+# https://sqlite.org/howtocorrupt.html, section 2.6.
 _cut_off: set[tuple[int, int]] = set()
 
 
@@ -176,14 +181,23 @@ class SqliteState:
             finally:
                 self._lock.release()
 
-    def after_fork(self) -> None:
-        """Go on as the child, with locks of its own."""
-        if self._connection is not None:
-            if self._connection.in_transaction and self._opened is not None:
-                _cut_off.add(self._opened)
-            FORK_LOCK.abandon(self._connection)
-            self._connection = None
+    def after_fork(self, *, clean: bool) -> None:
+        """Go on as the child, with locks of its own.
+
+        A connection is left only where no hook ran before the fork, or a frame was using it. One
+        that was idle is closed: nothing of the parent's depends on it.
+        """
+        idle, connection = not self._lock.locked(), self._connection
         self._renew()
+        self._connection = None
+        if connection is None:
+            return
+        if clean and idle:
+            connection.close()
+            return
+        FORK_LOCK.abandon(connection)
+        if self._opened is not None:
+            _cut_off.add(self._opened)
 
     @contextmanager
     def _locked(self, wait: float) -> Iterator[None]:
@@ -215,18 +229,17 @@ class SqliteState:
                 raise StateUnavailable(error.strerror or type(error).__name__) from None
 
     def _translate(self, error: sqlite3.Error, wait: float) -> None:
-        primary = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if primary in _BUSY:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in HELD:
             raise StateBusy(wait) from None
         self._disconnect()
-        if primary in BROKEN:
+        if self._file.is_damage(error):
             self._file.set_aside(Origin.DAMAGED)
         raise StateUnavailable(str(error)) from None
 
     def _connect(self) -> sqlite3.Connection:
         if _cut_off and self._file.inode() in _cut_off:
             raise StateUnavailable(
-                "this process was forked within a transaction of its own thread; start it anew"
+                "this process was forked in the middle of a transaction; start it anew"
             )
         if self._connection is not None:
             if self._opened == self._file.inode():

@@ -73,7 +73,7 @@ class Worker:
     def before_fork(self) -> None:
         """Do nothing: a fork must not wait for the network."""
 
-    def after_fork(self) -> None:
+    def after_fork(self, *, clean: bool) -> None:
         """Start anew in a child: the thread stayed in the parent."""
         self._reset()
 
@@ -82,11 +82,14 @@ class Worker:
         while self._sleep(delay):
             delay = self._upload()
         deadline = self._deadline
-        if deadline is not None and self._uploader.stopped is None:
+        if deadline is not None and self._uploader.stopped is None and not self._uploader.rest():
             self._guarded(lambda: drain(self._uploader, deadline, deadline))
 
     def _upload(self) -> float:
         """Make a pass and return the wait after it."""
+        rest = self._uploader.rest()
+        if rest:
+            return rest
         result = self._guarded(lambda: self._uploader.run(pause=self._pause))
         return LONGEST if result is None else self._next_delay(result)
 

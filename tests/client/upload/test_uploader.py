@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.harness.devices import KRR, RAPPOR, device, registry_with
+from tests.harness.devices import KRR, NOON, RAPPOR, device, registry_with
 
 from rumor_client import Client, FlushResult, Request, Response, UploadStatus
 from rumor_client.testing import (
@@ -394,12 +394,65 @@ def test_what_is_too_old_is_dropped_and_counted() -> None:
     client = filled(collector, 1, clock=clock)
     client.flush()
     client.record("theme", "dark")
-    clock.move(days=8)
+    dropped = 0
+    for _ in range(8):
+        clock.move(days=1)
+        collector.script = [lost]
+        dropped += client.flush().dropped
     client.record("theme", "dark")
+    collector.script = []
     result = client.flush()
-    assert (result.accepted, result.dropped, result.waiting) == (1, 1, 0)
-    assert client.status().dropped == {"too_old": 1}
-    assert [item.report.day for item in client.sent()] == [clock().date()]
+    assert (result.accepted, dropped, result.waiting) == (1, 1, 0)
+    assert client.status().dropped == {"unconfirmed:too_old": 1}
+    assert {item.report.day for item in client.sent()} == {clock().date()}
+
+
+def test_a_clock_that_jumped_for_one_start_drops_nothing() -> None:
+    """Half a year ahead, or in 1970, and back: what waits stays, and goes out under its own day, as
+    soon as the clock is right again; only one that goes on to the next day is believed (D-02).
+    """
+    for jump in (182, -20_000, 5_000):
+        clock, collector = FakeClock(), FakeCollector()
+        client = filled(collector, 3, clock=clock)
+        collector.script = list(times(4, lost))
+        assert client.flush().status is UploadStatus.LATER
+        clock.move(days=jump)
+        for _ in range(3):
+            assert client.flush().dropped == 0
+        clock.move(days=-jump)
+        collector.script = []
+        assert client.flush().accepted == 3
+        assert client.status().dropped == {}
+    clock = FakeClock()
+    client = filled(FakeCollector(list(times(9, lost))), 3, clock=clock)
+    client.flush()
+    clock.move(days=182)
+    assert client.flush().dropped == 0
+    clock.move(days=1)
+    assert client.flush().dropped == 3
+
+
+def test_nothing_dated_after_today_leaves() -> None:
+    """What was recorded under a clock in 2040 is sent on none of the next sixty days; it is dropped
+    and counted once the clock has been seen twice. Two days ahead it waits for its day (D-02).
+    """
+    clock, collector = FakeClock(NOON.replace(year=2040)), FakeCollector()
+    client = filled(collector, 2, clock=clock)
+    clock.now = NOON
+    client.record("theme", "dark")
+    for _ in range(60):
+        client.flush()
+        clock.move(days=1)
+    assert [batch["day"] for batch in collector.batches] == ["2026-11-30"]
+    assert client.status().dropped == {"too_far_ahead": 2}
+    clock.move(days=2)
+    client.record("theme", "dark")
+    ahead = clock().date().isoformat()
+    clock.move(days=-2)
+    for _ in range(4):
+        client.flush()
+        clock.move(days=1)
+    assert [batch["day"] for batch in collector.batches] == ["2026-11-30", ahead]
 
 
 def test_a_report_of_the_oldest_day_still_goes() -> None:
