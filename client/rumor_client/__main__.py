@@ -1,4 +1,6 @@
-"""The command line of a device, `rumor device` or `python -m rumor_client`: what it reports, and
+"""What this device reports, and who decides it.
+
+The command line of a device, `rumor device` or `python -m rumor_client`: what it reports, and
 who decides it.
 
 Only a client in an app, and a choice that is made here, make a state where there is none; nothing

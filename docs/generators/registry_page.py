@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ast
-import importlib
 import inspect
-import pkgutil
+import sys
 from collections.abc import Iterator, Mapping
 from datetime import date
 from decimal import Decimal
@@ -16,8 +15,8 @@ from unittest.mock import patch
 from docs.generators.explained import NOTICE, check_explained, meanings_of, table
 from docs.generators.field_recorder import Field, absent_as, recorder
 
-import rumor_shared.mechanisms
 from rumor_shared import metric, registry
+from rumor_shared.mechanisms.table import BUILT_IN, mechanism_class
 
 _VALUES = {"values": ["a", "b"]}
 _EPSILON = {"epsilon": Decimal(1)}
@@ -119,7 +118,7 @@ _READS = {
 def page() -> str:
     """Return the page. Raises Unexplained for a field without a meaning, or the reverse."""
     top, every = _registry_fields()
-    mechanisms = {name: mechanism_fields(name) for name in names()}
+    mechanisms = {name: mechanism_fields(name) for name in BUILT_IN}
     own = {key for fields in mechanisms.values() for key in fields}
     check_explained("[registry]", top, REGISTRY)
     check_explained("[metrics.NAME]", every, METRIC)
@@ -145,28 +144,23 @@ def page() -> str:
         "## Fields of each mechanism",
         "",
     ]
-    for module in _modules():
-        lines += [f"### {', '.join(f'`{name}`' for name in module.NAMES)}", "", _about(module), ""]
-        shown = [mechanisms[name] for name in module.NAMES]
+    for kind in dict.fromkeys(map(mechanism_class, BUILT_IN)):
+        shared = [name for name in BUILT_IN if mechanism_class(name) is kind]
+        lines += [f"### {', '.join(f'`{name}`' for name in shared)}", "", kind.about(), ""]
+        shown = [mechanisms[name] for name in shared]
         if all(fields == shown[0] for fields in shown):
             lines += _table(shown[0], MECHANISMS)
             continue
-        for name, fields in zip(module.NAMES, shown, strict=True):
+        for name, fields in zip(shared, shown, strict=True):
             lines += [f"Under `{name}`:", "", *_table(fields, MECHANISMS)]
     return "\n".join(lines).rstrip() + "\n"
-
-
-def names() -> list[str]:
-    """Return every mechanism's name."""
-    return [name for module in _modules() for name in module.NAMES]
 
 
 def mechanism_fields(name: str) -> dict[str, Field]:
     """Return the fields that a mechanism reads, by its samples."""
     made = recorder()
-    module = next(module for module in _modules() if name in module.NAMES)
     for sample in _SAMPLES[name]:
-        module.MECHANISM.from_fields(name, made(sample, name))
+        mechanism_class(name).from_fields(name, made(sample, name))
     fields = {key: field for (_, key), field in made.found.items()}
     return {
         key: absent_as(field, ABSENT[f"{name}.{key}"]) if f"{name}.{key}" in ABSENT else field
@@ -220,15 +214,7 @@ def _worded(table_: str, field: Field) -> Field:
 
 
 def _modules() -> list[ModuleType]:
-    return [
-        importlib.import_module(f"rumor_shared.mechanisms.{found.name}")
-        for found in pkgutil.iter_modules(rumor_shared.mechanisms.__path__)
-    ]
-
-
-def _about(module: ModuleType) -> str:
-    paragraph = (module.__doc__ or "").split("\n\n")[0]
-    return " ".join(paragraph.split())
+    return [sys.modules[mechanism_class(name).__module__] for name in BUILT_IN]
 
 
 def _table(fields: Mapping[str, Field], meanings: Mapping[str, str]) -> list[str]:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from rumor_server.reader.dataframe import QueryFailed, read_estimates, read_metrics
+from rumor_server.reader import QueryFailed, read_estimates, read_metrics
 
 __all__ = ["QueryFailed", "read_estimates", "read_metrics"]

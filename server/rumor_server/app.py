@@ -37,14 +37,15 @@ from rumor_server.http.security_headers import SecurityHeaders, content_policy
 from rumor_server.operations.day_closing import close_old_days, compact_deltas
 from rumor_server.operations.keyring import Keyring
 from rumor_server.operations.periodic_tasks import PeriodicTasks
+from rumor_server.queries.service import QueryService
 from rumor_server.settings import Settings, open_scopes, parse_origins, parse_proxies
 from rumor_server.statistics.authenticity.report_weights import ReportShapes, read_shapes
+from rumor_server.statistics.mechanisms.table import estimator_class
 from rumor_server.storage.operator_tables import Control
 from rumor_server.storage.receipts import Receipts
 from rumor_server.storage.registry_in_force import adopt
 from rumor_server.storage.store import Store
 from rumor_server.storage.writer import RETRY_SECONDS, Writer
-from rumor_shared.mechanism import mechanism_module
 from rumor_shared.registry import Registry
 from rumor_shared.version import __version__
 from rumor_shared.wire import REPORTS_PATH, RETRACTIONS_PATH
@@ -102,7 +103,7 @@ def create_app(
     """
     is_open, proxies = open_scopes(settings), parse_proxies(settings.trusted_proxies)
     for metric in registry.metrics.values():
-        mechanism_module("rumor_server.statistics", metric.mechanism.name)
+        estimator_class(metric.mechanism.name)
     store.adopt(registry)
     control = Control(settings)
     adopt(control, registry.sha256)
@@ -187,19 +188,18 @@ def create_app(
     page = PrometheusPage(
         control, counters, registry.sha256, registry.max_age_days, today, lambda: writer.alive
     )
-    shapes_of = partial(read_shapes, control)
-    app.include_router(analyst_routes(store, registry, settings.body_seconds, shapes_of))
+    service = QueryService(store, partial(read_shapes, control))
+    app.include_router(analyst_routes(service, registry, settings.body_seconds))
     app.include_router(
         operator_routes(store, registry, writer, today, page, periodic.check_in_force)
     )
     app.include_router(
         dashboard_router(
-            store,
+            service,
             registry,
             today=today,
             candidates=settings.candidates_folder,
             body_seconds=settings.body_seconds,
-            shapes=shapes_of,
         )
     )
 

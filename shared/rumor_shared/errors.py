@@ -3,6 +3,7 @@
 RumorError
 ├── RegistryError        the registry file is wrong; carries every Problem found
 ├── UnknownMechanism     no mechanism of that name is installed
+├── IncompleteMechanism  a package's mechanism lacks a part that was asked for
 ├── UnknownMetric        the registry has no metric of that name
 ├── InvalidValue         a value the metric can't take; refused before any draw
 └── MalformedPayload     bytes that the mechanism can't have made
@@ -46,6 +47,19 @@ class UnknownMechanism(RumorError):
     def __init__(self, name: str) -> None:
         self.name = name
         super().__init__(f"there is no mechanism named {name!r}")
+
+
+class IncompleteMechanism(RumorError, TypeError):
+    """The package of the mechanism `name` returns no class of the kind `wanted` from `function`."""
+
+    def __init__(self, name: str, function: str, wanted: str) -> None:
+        self.name = name
+        self.function = function
+        self.wanted = wanted
+        super().__init__(
+            f"mechanism {name!r}: `{function}()` of its package returns no class with all that "
+            f"{wanted} has; add what is missing"
+        )
 
 
 class UnknownMetric(RumorError):

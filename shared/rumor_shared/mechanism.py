@@ -1,21 +1,26 @@
-"""What every mechanism declares, the same on both sides: its parameters and its probabilities.
+"""The base class of all mechanisms: parameters, probabilities, and what follows from them alone.
 
-A mechanism is one module of the same name in three rooms. The one in `rumor_shared.mechanisms` is a
-frozen dataclass of integers made from a metric's table; the one in
-`rumor_client.perturbation.mechanisms` perturbs a value with it; the one in
-`rumor_server.statistics.mechanisms` turns payloads into tallies and tallies into estimates.
+A mechanism is one class in each of four rooms, found by its name in the room's `mechanisms/table`:
+
+    rumor_shared          Mechanism         the parameters of a metric's table, as exact integers
+    rumor_client          Perturber         perturbs a value on the device
+    rumor_server          Estimator         payloads to a tally, a tally to estimates
+    rumor_simulations     PopulationModel   how a whole population answers, what a report gives away
 """
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 from abc import ABC, abstractmethod
-from functools import cache
-from types import ModuleType
+from dataclasses import dataclass
+from fractions import Fraction
 
-from rumor_shared.errors import MalformedPayload, UnknownMechanism
-from rumor_shared.fields import Fields, is_slug
+from rumor_shared.errors import MalformedPayload
+from rumor_shared.fields import Fields
+
+# Type checkers take this name as true; `typing` costs its import.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Self
 
 # A tally has at most this many cells over all its cohorts (design, section 4).
 MAX_CELLS = 1 << 22
@@ -24,8 +29,18 @@ MAX_PAYLOAD_BYTES = 64 * 1024
 # A kept cohort is a part of a name: eight bits of it at most (design, section 4).
 MAX_KEPT_COHORTS = 256
 
-# Mechanisms that share the module of another: the same output law with other parameters.
-SHARED_MODULES = {"sue": "unary", "oue": "unary", "basic_rappor": "rappor", "hcms": "cms"}
+
+@dataclass(frozen=True)
+class Bits:
+    """The law of a report that is a vector of `cells` bits, drawn one by one.
+
+    A value sets from 1 to `most` of them; those are reported as 1 with `p1`, the others with `p0`.
+    """
+
+    cells: int
+    most: int
+    p1: float
+    p0: float
 
 
 class Mechanism(ABC):
@@ -43,6 +58,20 @@ class Mechanism(ABC):
     @abstractmethod
     def from_fields(cls, name: str, fields: Fields) -> Mechanism:
         """Build the mechanism from its metric's table. Raises RegistryError naming the field."""
+
+    @classmethod
+    def about(cls) -> str:
+        """Return what it is: the first paragraph of its module's docstring."""
+        import sys  # for who lists mechanisms
+
+        return " ".join((sys.modules[cls.__module__].__doc__ or "").split("\n\n")[0].split())
+
+    @classmethod
+    def of(cls, mechanism: Mechanism) -> Self:
+        """Return `mechanism` as one of this class. Raises TypeError for one of another class."""
+        if not isinstance(mechanism, cls):
+            raise TypeError(f"mechanism {mechanism.name!r} is not of the class {cls.__name__}")
+        return mechanism
 
     @property
     @abstractmethod
@@ -91,6 +120,41 @@ class Mechanism(ABC):
             return reports * self.epsilon_report
         return self.epsilon_infinity * min(reports, self.max_values)
 
+    def support(self) -> tuple[Fraction, Fraction] | None:
+        """Return (p, q): how likely a report supports a value that its device has, or has not.
+
+        Either may be the larger. None where reports don't support values one by one.
+        """
+        return None
+
+    def bit_law(self) -> Bits | None:
+        """Return the law of a report's bits, None where a report isn't a vector of bits.
+
+        A report that is one number has no shape to test: each number is as likely as some
+        population makes it. One that is a set of fixed size has its size checked on arrival.
+        """
+        return None
+
+    def cell_chances(self) -> tuple[float, float] | None:
+        """Return the least and the largest chance that a report counts in one cell of its cohort.
+
+        None where every cell is as common as some population makes it.
+        """
+        bits = self.bit_law()
+        return None if bits is None else (min(bits.p1, bits.p0), max(bits.p1, bits.p0))
+
+    def free_cells(self) -> int | None:
+        """Return how many cells a regression tells values apart by, None where there is none."""
+        return None
+
+    @property
+    def pure(self) -> bool:
+        """Whether each report adds to every estimate on its own, with no regression between.
+
+        So it is over a closed domain, unless cells are told apart by one.
+        """
+        return self.values is not None and self.free_cells() is None
+
     @abstractmethod
     def check_payload(self, payload: bytes) -> None:
         """Raise MalformedPayload unless this mechanism could have made `payload`."""
@@ -99,32 +163,3 @@ class Mechanism(ABC):
         """Raise MalformedPayload unless `cohort` exists; it is 0 where cohorts are unused."""
         if not 0 <= cohort < self.cohorts:
             raise MalformedPayload(f"the cohort is not in 0 to {self.cohorts - 1}")
-
-
-@cache
-def module_name(mechanism: str) -> str:
-    """Return the module that implements `mechanism` in each room. Raises UnknownMechanism."""
-    if not is_slug(mechanism) or "." in mechanism:
-        raise UnknownMechanism(mechanism)
-    name = SHARED_MODULES.get(mechanism, mechanism)
-    if importlib.util.find_spec(f"rumor_shared.mechanisms.{name}") is None:
-        raise UnknownMechanism(mechanism)
-    return name
-
-
-@cache
-def mechanism_module(room: str, mechanism: str) -> ModuleType:
-    """Import `mechanism`'s module below a package (`rumor_shared`, `rumor_client.perturbation`).
-
-    Raises UnknownMechanism if there is none.
-    """
-    return importlib.import_module(f"{room}.mechanisms.{module_name(mechanism)}")
-
-
-def from_fields(name: str, fields: Fields) -> Mechanism:
-    """Build the mechanism `name` from a metric's table. Raises UnknownMechanism, RegistryError."""
-    module = mechanism_module("rumor_shared", name)
-    if name not in module.NAMES:
-        raise UnknownMechanism(name)
-    mechanism: Mechanism = module.MECHANISM.from_fields(name, fields)
-    return mechanism

@@ -14,7 +14,8 @@ from rumor_shared.epsilon import MICRO, format_micro
 from rumor_shared.errors import InvalidValue, Problem, RegistryError, UnknownMechanism
 from rumor_shared.fields import MAX_EPSILON, Fields, is_slug
 from rumor_shared.hashing import metric_key
-from rumor_shared.mechanism import MAX_CELLS, MAX_PAYLOAD_BYTES, Mechanism, from_fields
+from rumor_shared.mechanism import MAX_CELLS, MAX_PAYLOAD_BYTES, Mechanism
+from rumor_shared.mechanisms.table import from_fields
 from rumor_shared.text import TextProblem, canonical_bytes
 
 # A day or a life may hold many reports; a million epsilon is a bound for integers, not advice.

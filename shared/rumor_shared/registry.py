@@ -80,12 +80,12 @@ class Registry:
         found = []
         for m in self.metrics.values():
             where = f"metrics.{m.name}"
-            crowd = (m.expected_devices or 0) // m.mechanism.cohorts
-            if m.mechanism.memoised and m.mechanism.cohorts > 1 and crowd < CROWD:
+            devices = (m.expected_devices or 0) // m.mechanism.cohorts
+            if m.mechanism.memoised and m.mechanism.cohorts > 1 and devices < CROWD:
                 found.append(
                     Problem(
                         f"{where}.expected_devices",
-                        f"means {crowd} devices in a kept cohort on a day, fewer than {CROWD}: "
+                        f"means {devices} devices in a kept cohort on a day, fewer than {CROWD}: "
                         "a cell of the tally is nearly a report",
                         "use fewer cohorts, or state how many devices you expect",
                     )

@@ -10,9 +10,10 @@ import numpy as np
 
 from benchmarks.memory import peak_mebibytes
 from benchmarks.row import seconds
-from rumor_server.statistics.estimation import estimate_metric
+from rumor_server.statistics.mechanisms import estimate_metric
 from rumor_shared.registry import registry_of
-from rumor_simulations.crowd import Crowd, crowd_tally
+from rumor_simulations.mechanisms import population_tally
+from rumor_simulations.population import PopulationCounts
 
 BITS = 128
 COHORTS = 64
@@ -42,7 +43,7 @@ def main() -> None:
     rng = np.random.default_rng(1)
     weights = 1 / np.arange(1, PRESENT + 1)
     held = rng.multinomial(DEVICES, weights / weights.sum())
-    tally = crowd_tally(metric, Crowd(texts[:PRESENT], held), rng)
+    tally = population_tally(metric, PopulationCounts(texts[:PRESENT], held), rng)
     took = seconds(lambda: estimate_metric(metric, tally, texts))
     sys.stdout.write(json.dumps([took, peak_mebibytes()]) + "\n")
 

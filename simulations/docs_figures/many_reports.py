@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from docs_figures.theme import SHARES, THEME
-from rumor_client.perturbation.mechanisms import krr
+from rumor_client.perturbation.mechanisms.table import perturber
 from rumor_client.testing import seeded
-from rumor_server.statistics.estimation import Estimates, estimate_metric
-from rumor_server.statistics.tally import Tally, tally_of
+from rumor_server.statistics.estimation import Estimates
+from rumor_server.statistics.mechanisms import estimate_metric, tally_of
+from rumor_server.statistics.tally import Tally
 from rumor_simulations.plotting import COLOURS, MARKERS
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def estimate(devices: int, seed: int = SEED) -> Estimates:
     """
     held = random.Random(seed).choices(list(SHARES), list(SHARES.values()), k=devices)
     coins = seeded(seed)()
-    payloads = [krr.perturb(THEME, value, 0, coins) for value in held]
+    payloads = [perturber(THEME).perturb(value, 0, coins) for value in held]
     tally = Tally(np.array([devices]), tally_of(THEME, payloads)[np.newaxis])
     return estimate_metric(THEME, tally)
 

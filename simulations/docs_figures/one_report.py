@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import exp
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from docs_figures.theme import THEME
 from rumor_shared.epsilon import MICRO
@@ -19,7 +19,7 @@ HELD = ("dark", "light")
 
 def law(metric: Metric, held: str) -> dict[str, float]:
     """Return the probability of each answer from a device that holds `held`, under krr."""
-    mechanism = cast(Krr, metric.mechanism)
+    mechanism = Krr.of(metric.mechanism)
     p, q = float(mechanism.p), float(mechanism.q)
     return {value: p if value == held else q for value in mechanism.values}
 

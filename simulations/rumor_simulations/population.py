@@ -13,6 +13,15 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from rumor_shared.metric import Metric
+
+Counts = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Octets = NDArray[np.uint8]
+
 V = TypeVar("V", bound=Hashable)
 W = TypeVar("W", bound=Hashable)
 
@@ -54,3 +63,48 @@ class Population(Generic[V]):
     def draw(self, devices: int, rng: random.Random) -> list[V]:
         """Return the values of `devices` devices, drawn independently by weight."""
         return rng.choices(self.values, self.weights, k=devices)
+
+
+@dataclass(frozen=True, eq=False)
+class PopulationCounts:
+    """How many devices hold each text: `counts` int64 (texts,). The texts are canonical."""
+
+    texts: tuple[str, ...]
+    counts: Counts
+
+    @classmethod
+    def of(cls, held: Mapping[str, int]) -> PopulationCounts:
+        """Build a crowd from the number of devices that hold each text."""
+        return cls(tuple(held), np.array(list(held.values()), dtype=np.int64))
+
+    @classmethod
+    def drawn(
+        cls, population: Population[str], devices: int, rng: np.random.Generator
+    ) -> PopulationCounts:
+        """Draw the values of `devices` devices independently by weight."""
+        shares = np.array(population.weights)
+        return cls(population.values, rng.multinomial(devices, shares / shares.sum()))
+
+    @property
+    def n(self) -> int:
+        """How many devices there are."""
+        return int(self.counts.sum())
+
+    @property
+    def shares(self) -> Floats:
+        """True share of each text."""
+        return self.counts / self.n
+
+    def in_domain(self, metric: Metric) -> Counts:
+        """Return how many devices hold each value of a closed domain, in the domain's order.
+
+        Raises ValueError for a text outside the domain.
+        """
+        counts = np.zeros(len(metric.indices), dtype=np.int64)
+        for text, count in zip(self.texts, self.counts, strict=True):
+            if text not in metric.indices:
+                raise ValueError(
+                    f"metric {metric.name!r}: a text of the population is not in `values`"
+                )
+            counts[metric.indices[text]] += count
+        return counts

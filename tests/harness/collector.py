@@ -107,9 +107,10 @@ def compact(document: Any) -> bytes:
 class Collector:
     """The application on a file, in this process, with a clock that a test may move."""
 
-    def __init__(self, client: TestClient, store: SqliteStore) -> None:
+    def __init__(self, client: TestClient, store: SqliteStore, database: Path) -> None:
         self.client = client
         self.store = store
+        self.database = database
         self.today = TODAY
 
     def send(self, document: dict[str, Any]) -> list[dict[str, Any]]:
@@ -153,7 +154,7 @@ def collector(database: Path, text: str = REGISTRY, **settings: Any) -> Iterator
         today=lambda: running.today,
     )
     client = TestClient(app, raise_server_exceptions=False)
-    running = Collector(client, store)
+    running = Collector(client, store, database)
     with client:
         yield running
 

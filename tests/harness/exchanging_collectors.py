@@ -15,7 +15,7 @@ from benchmarks.postgres_server import Server
 from rumor_server.ingestion.batch import decode_batch
 from rumor_server.ingestion.screening import Charges, screen_batch
 from rumor_server.settings import Settings
-from rumor_server.statistics.estimation import estimate_metric
+from rumor_server.statistics.mechanisms import estimate_metric
 from rumor_server.storage.open_store import open_store
 from rumor_server.storage.postgres.connection import upgrade
 from rumor_server.storage.store import ScreenedBatch

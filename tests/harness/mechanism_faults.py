@@ -5,10 +5,11 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 from functools import partial
-from typing import cast
 
-from rumor_client.perturbation.mechanisms import krr, rappor, unary
+from rumor_client.perturbation.mechanisms.krr import KrrPerturber
+from rumor_client.perturbation.mechanisms.rappor import RapporPerturber
 from rumor_client.perturbation.mechanisms.subset import uniform_subset
+from rumor_client.perturbation.mechanisms.unary import UnaryPerturber
 from rumor_client.perturbation.randomness import Randomness
 from rumor_shared.bits import encode_bits
 from rumor_shared.mechanisms.hadamard import Hadamard
@@ -22,7 +23,7 @@ from rumor_simulations.audit.client import Client
 
 
 def _true_bit_kept_twice(metric: Metric, text: str, cohort: int, live: Randomness) -> bytes:
-    mechanism = cast(Unary, metric.mechanism)
+    mechanism = Unary.of(metric.mechanism)
     vector = live.bits(len(mechanism.values), 0, 0, mechanism.clear_sets)
     if live.bernoulli(mechanism.set_stays):
         vector |= 1 << metric.indices[text]
@@ -30,7 +31,7 @@ def _true_bit_kept_twice(metric: Metric, text: str, cohort: int, live: Randomnes
 
 
 def _last_bit_in_clear(metric: Metric, text: str, cohort: int, live: Randomness) -> bytes:
-    mechanism = cast(Unary, metric.mechanism)
+    mechanism = Unary.of(metric.mechanism)
     k = len(mechanism.values)
     own, last = 1 << metric.indices[text], 1 << (k - 1)
     vector = live.bits(k, own, mechanism.set_stays, mechanism.clear_sets)
@@ -38,7 +39,7 @@ def _last_bit_in_clear(metric: Metric, text: str, cohort: int, live: Randomness)
 
 
 def _excluded_value_drawn_again(metric: Metric, text: str, cohort: int, live: Randomness) -> bytes:
-    mechanism = cast(Subset, metric.mechanism)
+    mechanism = Subset.of(metric.mechanism)
     truth, k = metric.indices[text], len(mechanism.values)
     if live.bernoulli(mechanism.keep):
         others = uniform_subset(k - 1, mechanism.size - 1, live)
@@ -47,7 +48,7 @@ def _excluded_value_drawn_again(metric: Metric, text: str, cohort: int, live: Ra
 
 
 def _truth_in_the_first_slot(metric: Metric, text: str, cohort: int, live: Randomness) -> bytes:
-    mechanism = cast(Subset, metric.mechanism)
+    mechanism = Subset.of(metric.mechanism)
     truth, k = metric.indices[text], len(mechanism.values)
     if live.bernoulli(mechanism.keep):
         rest = sorted(uniform_subset(k - 1, mechanism.size - 1, live))
@@ -56,15 +57,15 @@ def _truth_in_the_first_slot(metric: Metric, text: str, cohort: int, live: Rando
 
 
 def _kept_to_eight_bits(metric: Metric, text: str, cohort: int, live: Randomness) -> bytes:
-    mechanism = cast(Krr, metric.mechanism)
+    mechanism = Krr.of(metric.mechanism)
     step = ONE >> 8
     coarse = replace(mechanism, keep=(mechanism.keep + step // 2) // step * step)
-    return krr.perturb(replace(metric, mechanism=coarse), text, cohort, live)
+    return KrrPerturber(replace(metric, mechanism=coarse)).perturb(text, cohort, live)
 
 
 def _value_of_its_own(metric: Metric, text: str, cohort: int, live: Randomness) -> bytes:
     """The last value stands for what is outside the domain, with an output nobody else emits."""
-    mechanism = cast(Krr, metric.mechanism)
+    mechanism = Krr.of(metric.mechanism)
     last = len(mechanism.values) - 1
     if metric.indices[text] == last:
         return bytes([last])
@@ -73,18 +74,18 @@ def _value_of_its_own(metric: Metric, text: str, cohort: int, live: Randomness) 
 
 def _shape_by_value(metric: Metric, text: str, cohort: int, live: Randomness) -> bytes:
     """A list for the truth and a longer one for a lie."""
-    mechanism = cast(Hadamard, metric.mechanism)
+    mechanism = Hadamard.of(metric.mechanism)
     kept = live.bernoulli(mechanism.keep)
     return bytes([metric.indices[text]]) if kept else bytes([live.below(mechanism.columns), 0])
 
 
 def _same_noise_always(metric: Metric, text: str, cohort: int, live: Randomness) -> bytes:
     """Every report draws from one seed, here one under which first and last value differ."""
-    return unary.perturb(metric, text, cohort, Randomness(random.Random(3).randbytes))
+    return UnaryPerturber(metric).perturb(text, cohort, Randomness(random.Random(3).randbytes))
 
 
 def _bloom_bits_never_cleared(metric: Metric, answer: bytes, live: Randomness) -> bytes:
-    mechanism = cast(Rappor, metric.mechanism)
+    mechanism = Rappor.of(metric.mechanism)
     vector = int.from_bytes(answer, "little")
     reported = live.bits(mechanism.bits, vector, ONE, mechanism.p_set)
     return encode_bits(reported, mechanism.bits)
@@ -93,8 +94,8 @@ def _bloom_bits_never_cleared(metric: Metric, answer: bytes, live: Randomness) -
 def _set_bits_stay_for_good(
     metric: Metric, text: str, cohort: int, randomness: Randomness
 ) -> bytes:
-    mechanism = cast(Rappor, metric.mechanism)
-    bloom = rappor._bloom(metric, mechanism, text, cohort)
+    mechanism = Rappor.of(metric.mechanism)
+    bloom = RapporPerturber(metric)._bloom(text, cohort)
     return encode_bits(
         randomness.bits(mechanism.bits, bloom, ONE, mechanism.half_f), mechanism.bits
     )
@@ -102,21 +103,33 @@ def _set_bits_stay_for_good(
 
 def _f_to_seven_bits(metric: Metric, text: str, cohort: int, randomness: Randomness) -> bytes:
     """One of Google's clients takes floor(128 f) / 128 for f."""
-    mechanism = cast(Rappor, metric.mechanism)
+    mechanism = Rappor.of(metric.mechanism)
     step = ONE >> 8
     coarse = replace(mechanism, half_f=mechanism.half_f // step * step)
-    return rappor.permanent(replace(metric, mechanism=coarse), text, cohort, randomness)
+    return RapporPerturber(replace(metric, mechanism=coarse)).permanent(text, cohort, randomness)
 
 
 def _hash_count_ignored(metric: Metric, answer: bytes, live: Randomness) -> bytes:
     """All of epsilon for each of the h bits of a value: p and q further apart than they may be."""
-    mechanism = cast(Rappor, metric.mechanism)
+    mechanism = Rappor.of(metric.mechanism)
     gap = (ONE - mechanism.q_set) // 2
     wide = replace(mechanism, q_set=ONE - gap, p_set=gap)
-    return rappor.instantaneous(replace(metric, mechanism=wide), answer, live)
+    return RapporPerturber(replace(metric, mechanism=wide)).instantaneous(answer, live)
 
 
-_memoised = partial(Client, rappor.perturb)
+def _perturb(metric: Metric, text: str, cohort: int, live: Randomness) -> bytes:
+    return RapporPerturber(metric).perturb(text, cohort, live)
+
+
+def _permanent(metric: Metric, text: str, cohort: int, randomness: Randomness) -> bytes:
+    return RapporPerturber(metric).permanent(text, cohort, randomness)
+
+
+def _instantaneous(metric: Metric, answer: bytes, live: Randomness) -> bytes:
+    return RapporPerturber(metric).instantaneous(answer, live)
+
+
+_memoised = partial(Client, _perturb)
 
 # Mechanism and client of each fault whose epsilon is above what is declared at epsilon 1.
 FAULTS: dict[str, tuple[str, Client]] = {
@@ -130,14 +143,14 @@ FAULTS: dict[str, tuple[str, Client]] = {
         "rappor",
         _memoised(_set_bits_stay_for_good, _bloom_bits_never_cleared),
     ),
-    "hash count ignored": ("rappor", _memoised(rappor.permanent, _hash_count_ignored)),
+    "hash count ignored": ("rappor", _memoised(_permanent, _hash_count_ignored)),
     "noise repeated in every report": ("sue", Client(_same_noise_always)),
 }
 
 # Too small to be seen in thousands of trials: only the exact law shows them.
 FINE_FAULTS: dict[str, tuple[str, Client]] = {
     "p rounded to 8 bits": ("krr", Client(_kept_to_eight_bits)),
-    "effective f differs": ("basic_rappor", _memoised(_f_to_seven_bits, rappor.instantaneous)),
+    "effective f differs": ("basic_rappor", _memoised(_f_to_seven_bits, _instantaneous)),
 }
 
 SHAPE_BY_VALUE = Client(_shape_by_value)

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from rumor_shared.errors import MalformedPayload, UnknownMechanism
-from rumor_shared.mechanism import Mechanism, mechanism_module, module_name
+from rumor_shared.mechanism import Mechanism
+from rumor_shared.mechanisms.table import mechanism_class
 from rumor_shared.registry import registry_of
 
 
@@ -98,12 +99,12 @@ def test_cohort_outside_the_count_is_refused(cohort: int) -> None:
 
 @pytest.mark.parametrize("name", ["nope", "krr.x", "__init__", "os", "Krr", ""])
 def test_unknown_mechanism(name: str) -> None:
-    """A name that is no mechanism's is refused before anything is imported by it."""
+    """A name that is no mechanism's is refused: nothing is imported by it."""
     with pytest.raises(UnknownMechanism):
-        module_name(name)
+        mechanism_class(name)
 
 
-def test_two_names_one_module() -> None:
-    """sue and oue share a module, as do rappor and basic_rappor."""
-    assert mechanism_module("rumor_shared", "sue") is mechanism_module("rumor_shared", "oue")
-    assert module_name("basic_rappor") == "rappor"
+def test_two_names_one_class() -> None:
+    """sue and oue share a class, as do rappor and basic_rappor."""
+    assert mechanism_class("sue") is mechanism_class("oue")
+    assert mechanism_class("basic_rappor") is mechanism_class("rappor")

@@ -6,7 +6,6 @@ import io
 import json
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,14 +13,13 @@ from tests.harness.devices import ROOT
 
 from rumor_client import Client, MemoryState, Request, Response
 from rumor_client.arguments import send
-from rumor_client.perturbation.mechanisms import krr
+from rumor_client.perturbation.mechanisms.table import BUILT_IN, perturber
 from rumor_client.perturbation.randomness import Randomness
 from rumor_client.process.clock import utc_now
 from rumor_client.state.report import Report
 from rumor_client.testing import client_for
 from rumor_client.upload import uploader as upload
 from rumor_client.upload.encoding import encode_batch, text_of
-from rumor_shared.mechanism import mechanism_module
 from rumor_simulations.commands.conformance import main
 from rumor_simulations.conformance.judge import Judge
 from rumor_simulations.conformance.registry import registry, registry_text
@@ -40,14 +38,10 @@ def test_the_vectors_are_current() -> None:
 
 def test_every_mechanism_has_vectors() -> None:
     """Each mechanism that a client has is in the registry of the kit, and has payloads."""
-    modules = {path.stem for path in Path(krr.__file__).parent.glob("*.py")} - {"__init__"}
     with_payloads = {
-        mechanism_module(
-            "rumor_client.perturbation", registry().metric(each["metric"]).mechanism.name
-        ).__name__
-        for each in vectors()["payloads"]
+        type(perturber(registry().metric(each["metric"]))) for each in vectors()["payloads"]
     }
-    assert {name.rpartition(".")[2] for name in with_payloads} == modules
+    assert with_payloads == {made() for made in BUILT_IN.values()}
 
 
 def test_payload_vectors_hold_exactly_the_bytes_that_are_read() -> None:
@@ -58,8 +52,7 @@ def test_payload_vectors_hold_exactly_the_bytes_that_are_read() -> None:
             continue
         stream = io.BytesIO(bytes.fromhex(each["random"]))
         read = Randomness(stream.read)
-        module = mechanism_module("rumor_client.perturbation", metric.mechanism.name)
-        payload = module.perturb(metric, each["value"], each["cohort"], read)
+        payload = perturber(metric).perturb(each["value"], each["cohort"], read)
         assert payload.hex() == each["payload"]
         assert stream.read() == b""
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rumor_server.statistics.estimation import estimate_metric
-from rumor_simulations.crowd import crowd_tally
+from rumor_server.statistics.mechanisms import estimate_metric
+from rumor_simulations.mechanisms import population_tally
 from rumor_simulations.yardsticks.identities import measure_identities, measure_shuffling
 from rumor_simulations.yardsticks.populations import question, spike, zipf
 from rumor_simulations.yardsticks.unoffered import (
@@ -53,7 +53,7 @@ def test_measurements_are_reproduced() -> None:
 def test_error_of_dependent_squares() -> None:
     """S-08: squares of a pgr spike go together; the spread of runs says so (false alarms 1e-6)."""
     metric, rng = question("pgr", "5", 1000), np.random.default_rng(9)
-    squares = mean_squares(metric, lambda: spike(1000, 1000), crowd_tally, 400, rng)
+    squares = mean_squares(metric, lambda: spike(1000, 1000), population_tally, 400, rng)
     variance = float(squares.mean())
     as_if_independent = variance * (2 / 1000) ** 0.5
     assert squares.std(ddof=1) > 3 * as_if_independent
@@ -116,9 +116,9 @@ def test_sets_are_drawn_by_their_law() -> None:
     """The short way to draw sets has the mean and the variance of the long way (5 sigmas)."""
     metric = question("subset", "1", 12)
     rng = np.random.default_rng(3)
-    crowd = spike(12, 400)
-    runs = [estimate_metric(metric, subset_tally(metric, crowd, rng)) for _ in range(200)]
-    scores = np.array([(run.frequency - crowd.shares) / run.std_error for run in runs])
+    population = spike(12, 400)
+    runs = [estimate_metric(metric, subset_tally(metric, population, rng)) for _ in range(200)]
+    scores = np.array([(run.frequency - population.shares) / run.std_error for run in runs])
     assert np.abs(scores.mean(axis=0)).max() < 5 / 200**0.5
     # Twelve scores of a run are dependent: they add up to nothing.
     assert abs(np.square(scores).mean() - 1) < 5 * (2 / 200) ** 0.5

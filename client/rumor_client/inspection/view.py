@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from bitarray import bitarray
 
+from rumor_client.perturbation.mechanisms.table import perturber
 from rumor_client.state.report import Report, Sent, Waiting
-from rumor_shared.mechanism import mechanism_module
 from rumor_shared.registry import Registry
 
 WAITING = "waiting"
@@ -61,10 +61,7 @@ def meaning(registry: Registry, report: Report) -> str:
     metric = registry.metrics.get(report.metric)
     if metric is None or metric.revision != report.revision:
         return "something that this registry no longer describes"
-    said: str = mechanism_module("rumor_client.perturbation", metric.mechanism.name).meaning(
-        metric, report.payload
-    )
-    return said
+    return perturber(metric).meaning(report.payload)
 
 
 def _bits(payload: bytes) -> bitarray:

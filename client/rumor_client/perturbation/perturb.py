@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from rumor_client.perturbation.mechanisms.table import memoised_perturber, perturber
 from rumor_client.perturbation.randomness import Randomness, permanent_randomness
 from rumor_client.recording.ledger import Series
 from rumor_client.state.protocol import Identity, Transaction
-from rumor_shared.mechanism import mechanism_module
 from rumor_shared.metric import Metric
 from rumor_shared.probability import HALF
 from rumor_shared.wire import ID_BYTES, SECRET_BYTES, length_prefixed
@@ -56,10 +56,10 @@ def perturb(
     May store a new value's tag and permanent answer through `memo`.
     """
     mechanism = metric.mechanism
-    module = mechanism_module("rumor_client.perturbation", mechanism.name)
     if not mechanism.memoised:
         cohort = live.below(mechanism.cohorts) if mechanism.cohorts > 1 else 0
-        return Answer(cohort, module.perturb(metric, text, cohort, live))
+        return Answer(cohort, perturber(metric).perturb(text, cohort, live))
+    part = memoised_perturber(metric)
     # Cohort counts are powers of two up to 256: a smaller one takes the low bits.
     cohort = identity.cohort & (mechanism.cohorts - 1)
     series = series_of(metric, identity)
@@ -72,10 +72,10 @@ def perturb(
         randomness = permanent_randomness(
             identity.secret, metric.name, metric.revision, cohort, value
         )
-        permanent = module.permanent(metric, text, cohort, randomness)
+        permanent = part.permanent(text, cohort, randomness)
         if tag not in filled:
             memo.fill_slot(series, tag, permanent)
-    return Answer(cohort, module.instantaneous(metric, permanent, live))
+    return Answer(cohort, part.instantaneous(permanent, live))
 
 
 def _tag(metric: Metric, text: str, identity: Identity) -> bytes:

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rumor_server.cli.typer_main import AsJson, console, fail, run
-from rumor_server.queries.service import LEAST_ALPHA
+from rumor_server.queries.question import LEAST_ALPHA
 from rumor_server.rappor_import.analysis import COLUMNS, ImportedEstimates, import_rappor
 from rumor_server.rappor_import.files import RapporFileError
 from rumor_shared.rappor_md5 import RapporClient

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rumor_server.cli.typer_main import console, fail, run
-from rumor_server.reader.asking import QueryFailed, ask
+from rumor_server.reader.collector_api import QueryFailed, ask
 from rumor_shared.errors import RumorError
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)

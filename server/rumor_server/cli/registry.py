@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-import rumor_shared.mechanisms
 from rumor_server.cli.typer_main import AsJson, fail, print_json, run
 from rumor_server.clock import system_day
 from rumor_shared.epsilon import MICRO, format_micro
 from rumor_shared.errors import RegistryError
+from rumor_shared.mechanisms.table import installed_names, mechanism_class
 from rumor_shared.metric import Metric
 from rumor_shared.registry import Registry, load_registry
 
@@ -82,16 +80,15 @@ def _plain(micro: int | None) -> float | None:
 @app.command()
 def mechanisms(as_json: AsJson = False) -> None:
     """Print the mechanisms that a metric may name."""
-    listed = []
-    for found in pkgutil.iter_modules(rumor_shared.mechanisms.__path__):
-        module = importlib.import_module(f"rumor_shared.mechanisms.{found.name}")
-        about = " ".join((module.__doc__ or "").split("\n\n")[0].split())
-        listed.append({"names": list(module.NAMES), "about": about})
+    listed: dict[str, list[str]] = {}
+    for name in installed_names():
+        listed.setdefault(mechanism_class(name).about(), []).append(name)
     if as_json:
-        print_json({"mechanisms": listed})
+        found = [{"names": names, "about": about} for about, names in listed.items()]
+        print_json({"mechanisms": found})
         return
-    for one in listed:
-        print(f"{', '.join(one['names'])}: {one['about']}")
+    for about, names in listed.items():
+        print(f"{', '.join(names)}: {about}")
 
 
 def _cells(metric: Metric) -> tuple[str, ...]:

@@ -12,11 +12,11 @@ from starlette.requests import Request
 
 from rumor_server.errors import BadRequest, UnsupportedMedia
 from rumor_server.http.body import media_type, read_body
+from rumor_server.queries.candidate_lists import MAX_CANDIDATES
 from rumor_shared.text import MAX_TEXT_BYTES
 from rumor_shared.wire import JSON
 
-# The decoder takes 10^5 candidates within a minute; 8 MiB hold as many of 80 bytes.
-MAX_CANDIDATES = 100_000
+# 10^5 candidates of 80 bytes.
 MAX_BODY_BYTES = 8 << 20
 
 

@@ -12,7 +12,7 @@ from rumor_server.errors import BadRequest, StoreError
 from rumor_server.http.body import Disconnected
 from rumor_server.http.head import HeadAsGet, allowed
 from rumor_server.http.problem import problem, problem_of
-from rumor_server.queries.service import LEAST_ALPHA
+from rumor_server.queries.question import LEAST_ALPHA
 
 # What each parameter and field must be. Pydantic's own words may quote what was sent.
 _EXPECTED = {

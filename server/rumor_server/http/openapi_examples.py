@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rumor_server.queries.service import EstimatesPage, as_csv
+from rumor_server.queries.rows import EstimatesPage, rows_csv
 from rumor_shared.wire import JSON, REGISTRY_PATH, REPORTS_PATH, RETRACTIONS_PATH
 
 _ID = "e95hq6XEuJv4AA5Rx9GNIw=="
@@ -61,6 +61,9 @@ ROWS: list[dict[str, Any]] = [
         "epsilon": 1.0,
         "mechanism": "krr",
         "revision": 1,
+        "post_processed": 0.6210,
+        "possible_low": 0.5543,
+        "possible_high": 0.6861,
     },
     {
         "value": "dark",
@@ -79,6 +82,9 @@ ROWS: list[dict[str, Any]] = [
         "epsilon": 1.0,
         "mechanism": "krr",
         "revision": 1,
+        "post_processed": 0.3790,
+        "possible_low": 0.3139,
+        "possible_high": 0.4457,
     },
 ]
 ESTIMATES: dict[str, Any] = {
@@ -156,7 +162,7 @@ PARAMETERS: dict[str, Any] = {
 
 
 def _csv_of(page: dict[str, Any]) -> str:
-    return as_csv(EstimatesPage.model_validate(page))
+    return rows_csv(EstimatesPage.model_validate(page).rows)
 
 
 _ESTIMATES_PATH = "/v1/metrics/{metric}/estimates"

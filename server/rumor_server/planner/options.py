@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from math import ceil
 from typing import Any
 
-import rumor_shared.mechanisms
 from rumor_server.planner.accuracy import Accuracy
-from rumor_server.statistics.estimation.support import support
+from rumor_server.statistics.mechanisms.table import BUILT_IN, estimator_class
 from rumor_shared.errors import RegistryError
 from rumor_shared.fields import Fields
-from rumor_shared.mechanism import (
-    MAX_CELLS,
-    MAX_PAYLOAD_BYTES,
-    Mechanism,
-    from_fields,
-    mechanism_module,
-)
+from rumor_shared.mechanism import MAX_CELLS, MAX_PAYLOAD_BYTES, Mechanism
+from rumor_shared.mechanisms.table import from_fields
 
 # Regression on cells by cohort has no unbiased answer beyond this share of values for each cell.
 _ROOM = 0.5
 _MEMOISED = "basic_rappor"
+# What a device remembers protects another question, and `binary` is krr over two values.
+_NOT_CHOSEN = {"rappor", _MEMOISED, "binary"}
+_NO_ACCURACY = "does not say how exact it is"
 
 
 @dataclass(frozen=True)
@@ -94,7 +89,7 @@ def plan_options(values: Sequence[str], epsilon: Decimal) -> tuple[list[Option],
     domain = tuple(values)
     Fields({"epsilon": epsilon}, "").epsilon("epsilon")
     options, refusals = [], []
-    for name in sorted(_names()):
+    for name in sorted(set(BUILT_IN) - _NOT_CHOSEN):
         try:
             option = _option(name, domain, epsilon)
         except RegistryError as error:
@@ -129,19 +124,11 @@ def memoised_option(
         return Refusal(_MEMOISED, f"{problem.path} {problem.what}; {problem.fix}")
     if mechanism.payload_bytes > MAX_PAYLOAD_BYTES:
         return Refusal(_MEMOISED, f"has payloads over {MAX_PAYLOAD_BYTES} bytes")
-    accuracy = Accuracy(*support(mechanism))
-    return Option(mechanism, len(values), {}, accuracy, "k")
-
-
-def _names() -> Iterator[str]:
-    """Yield the names of mechanisms that say p: those with memory don't, nor does `binary`.
-
-    `binary` is krr over two values.
-    """
-    for found in pkgutil.iter_modules(rumor_shared.mechanisms.__path__):
-        module = importlib.import_module(f"rumor_shared.mechanisms.{found.name}")
-        if hasattr(module.MECHANISM, "p"):
-            yield from module.NAMES
+    pair = mechanism.support()
+    if pair is None:
+        return Refusal(_MEMOISED, _NO_ACCURACY)
+    decode_cost = estimator_class(_MEMOISED).decode_cost()
+    return Option(mechanism, len(values), {}, Accuracy(*pair), decode_cost)
 
 
 def _option(name: str, values: tuple[str, ...], epsilon: Decimal) -> Option | Refusal:
@@ -149,18 +136,21 @@ def _option(name: str, values: tuple[str, ...], epsilon: Decimal) -> Option | Re
         return from_fields(name, _Answers({"epsilon": epsilon, **fields}, values))
 
     k = len(values)
-    module = mechanism_module("rumor_server.statistics", name)
-    fields = module.settle(build, k) if hasattr(module, "settle") else {}
+    part = estimator_class(name)
+    fields = part.plan_fields(build, k)
     mechanism = build(fields)
     if mechanism.payload_bytes > MAX_PAYLOAD_BYTES:
         return Refusal(name, f"has payloads over {MAX_PAYLOAD_BYTES} bytes")
     if mechanism.cells * mechanism.cohorts > MAX_CELLS:
         return Refusal(name, f"has a tally over {MAX_CELLS} cells")
+    pair = mechanism.support()
+    if pair is None:
+        return Refusal(name, _NO_ACCURACY)
     inflation = 1.0
-    if hasattr(module, "free_cells"):
-        load = k / module.free_cells(mechanism)
+    free = mechanism.free_cells()
+    if free is not None:
+        load = k / free
         if load > _ROOM:
             return Refusal(name, "has too few cells to tell so many values apart")
         inflation = 1 / (1 - load)
-    accuracy = Accuracy(*support(mechanism), inflation)
-    return Option(mechanism, k, fields, accuracy, getattr(module, "DECODE_COST", "k"))
+    return Option(mechanism, k, fields, Accuracy(*pair, inflation), part.decode_cost())

@@ -1,4 +1,4 @@
-"""What is told of a revision's reports as a crowd: odd ones, checks, what fakes could do.
+"""The authenticity report of a revision: odd reports, checks, and what fakes could do.
 
 It stands beside the estimates, in the API and on the dashboard, in the same words.
 """
@@ -43,25 +43,25 @@ class Authenticity(BaseModel):
     shift_down: float = Field(description="or lower it by so much")
 
 
-def tell_authenticity(
-    metric: Metric, tally: Tally, shapes: ShapeCounts, repeats: int, fake_share: float
+def authenticity_report(
+    metric: Metric, tally: Tally, weights: ShapeCounts, repeats: int, fake_share: float
 ) -> Authenticity:
     """Return what is told of a tally with reports.
 
-    `shapes` are those of its reports that were looked at, `repeats` bounds how many of them one
+    `weights` are those of its reports that were looked at, `repeats` bounds how many of them one
     device made, `fake_share` is the share of fakes whose effect is told.
     """
     law = weight_law(metric.mechanism)
     shift = fake_shift(metric.mechanism, fake_share)
     return Authenticity(
         revision=metric.revision,
-        looked_at=shapes.reports,
-        light=shapes.light,
-        heavy=shapes.heavy,
-        expected_odd=0.0 if law is None else shapes.reports * (law.light_rate + law.heavy_rate),
+        looked_at=weights.reports,
+        light=weights.light,
+        heavy=weights.heavy,
+        expected_odd=0.0 if law is None else weights.reports * (law.light_rate + law.heavy_rate),
         checks=[
             CheckResult(name=one.name, p_value=one.p_value, suspicious=one.suspicious)
-            for one in check_crowd(metric.mechanism, tally, shapes, repeats)
+            for one in check_crowd(metric.mechanism, tally, weights, repeats)
         ],
         fake_share=shift.share,
         shift_up=shift.up,

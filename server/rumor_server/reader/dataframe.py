@@ -10,24 +10,41 @@ pandas is not among the collector's own needs: `pip install pandas`.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+from collections.abc import Sequence
 from datetime import date
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rumor_server.reader.asking import QueryFailed, ask, ask_metrics
-from rumor_shared.errors import UnknownMetric
+from rumor_server.reader.collector_api import QueryFailed, ask, ask_metrics
+from rumor_server.reader.database import ask_database
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["QueryFailed", "read_estimates", "read_metrics"]
 
-_TEXT = {"value", "mechanism"}
-_WHOLE = {"n", "revision"}
+# pandas' type of each column, in order: the fields of the server's row, which a test compares.
+COLUMNS = {
+    "value": "str",
+    "estimate": "float64",
+    "frequency": "float64",
+    "std_error": "float64",
+    "low": "float64",
+    "high": "float64",
+    "simultaneous_low": "float64",
+    "simultaneous_high": "float64",
+    "robust_low": "float64",
+    "robust_high": "float64",
+    "p_value": "float64",
+    "significant": "boolean",
+    "n": "int64",
+    "epsilon": "float64",
+    "mechanism": "str",
+    "revision": "int64",
+    "post_processed": "float64",
+    "possible_low": "float64",
+    "possible_high": "float64",
+}
 
 
 def read_estimates(
@@ -60,7 +77,7 @@ def read_estimates(
     if _is_address(source):
         page = ask(str(source), metric, given, candidates, key)
     else:
-        page = _estimates_of(Path(source), metric, given, candidates)
+        page = ask_database(Path(source), metric, given, candidates)
     rows = page.pop("rows")
     return _frame(rows, page)
 
@@ -85,65 +102,10 @@ def _is_address(source: str | Path) -> bool:
     return isinstance(source, str) and "://" in source
 
 
-def _estimates_of(
-    database: Path, metric: str, asked: Mapping[str, Any], candidates: Sequence[str] | None
-) -> dict[str, Any]:
-    """Return what the collector on this file would answer."""
-    from rumor_server.errors import BadRequest
-    from rumor_server.queries.service import release
-    from rumor_server.settings import Settings
-    from rumor_server.statistics.authenticity.report_weights import read_shapes
-    from rumor_server.storage.operator_tables import Control
-    from rumor_server.storage.sqlite.store import SqliteStore
-
-    if not database.is_file():
-        raise QueryFailed(f"{database}: there is no such file; give a database or an address")
-    with (
-        closing(SqliteStore(database)) as store,
-        closing(Control(Settings(database=database))) as control,
-    ):
-        try:
-            page = release(
-                store,
-                metric,
-                first=_day("first", asked.get("from")),
-                last=_day("last", asked.get("to")),
-                revision=asked.get("revision"),
-                candidates=candidates,
-                alpha=asked["alpha"],
-                shapes=partial(read_shapes, control),
-            )
-        except UnknownMetric:
-            raise QueryFailed("metric: no registry ever declared it or this revision") from None
-        except BadRequest as error:
-            raise QueryFailed(error.detail) from None
-    answer: dict[str, Any] = json.loads(page.model_dump_json())
-    return answer
-
-
-def _day(name: str, day: date | str | None) -> date | None:
-    try:
-        return date.fromisoformat(day) if isinstance(day, str) else day
-    except ValueError:
-        raise QueryFailed(f"{name}: is not a day; write YYYY-MM-DD") from None
-
-
 def _frame(rows: list[dict[str, Any]], about: dict[str, Any]) -> pd.DataFrame:
     import pandas as pd
 
-    from rumor_server.queries.service import Row
-
     # By name, so that a frame without a row has the columns and types of any other.
-    kinds = {
-        name: "boolean"
-        if name == "significant"
-        else "str"
-        if name in _TEXT
-        else "int64"
-        if name in _WHOLE
-        else "float64"
-        for name in Row.model_fields
-    }
-    frame = pd.DataFrame(rows, columns=list(kinds)).astype(kinds).set_index("value")
+    frame = pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS).set_index("value")
     frame.attrs.update(about)
     return frame

@@ -8,8 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor_shared.mechanism import Mechanism, mechanism_module
-from rumor_shared.metric import Metric
+from rumor_shared.bits import payload_length
+from rumor_shared.mechanism import Mechanism
+
+# One byte for each bit while they are summed: 16 MiB at a time.
+_UNPACKED = 1 << 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +48,28 @@ class Tally:
         return Tally(self.reports + other.reports, self.counts + other.counts)
 
 
-def tally_of(metric: Metric, payloads: Sequence[bytes]) -> NDArray[np.int64]:
-    """Return int64 (cells,): the sum of the increments of one cohort's checked payloads."""
-    module = mechanism_module("rumor_server.statistics", metric.mechanism.name)
-    counts: NDArray[np.int64] = module.tally(metric.mechanism, payloads)
-    return counts
+def bit_tally(payloads: Sequence[bytes], bits: int) -> NDArray[np.int64]:
+    """Return int64 (bits,): in how many of the checked payloads each bit is set.
+
+    Bit 0 is the least significant bit of the first byte, as `rumor_shared.bits` lays it out.
+    """
+    length = payload_length(bits)
+    total = np.zeros(bits, dtype=np.int64)
+    step = max(1, _UNPACKED // bits)
+    for start in range(0, len(payloads), step):
+        block = np.frombuffer(b"".join(payloads[start : start + step]), dtype=np.uint8)
+        vectors = np.unpackbits(block.reshape(-1, length), axis=1, count=bits, bitorder="little")
+        total += vectors.sum(axis=0, dtype=np.int64)
+    return total
+
+
+def read_integers(payloads: Sequence[bytes], width: int) -> NDArray[np.int64]:
+    """Return the integers that payloads hold, little-endian, `width` (at most 7) bytes each."""
+    octets = np.frombuffer(b"".join(payloads), dtype=np.uint8).reshape(-1, width)
+    return octets.astype(np.int64) @ (np.int64(256) ** np.arange(width, dtype=np.int64))
+
+
+def integer_tally(payloads: Sequence[bytes], width: int, cells: int) -> NDArray[np.int64]:
+    """Return int64 (cells,): how often each integer below `cells` came in checked payloads."""
+    counted = np.bincount(read_integers(payloads, width), minlength=cells)
+    return counted.astype(np.int64, copy=False)

@@ -15,7 +15,7 @@ from rumor_shared.epsilon import exp_bounds, from_micro, micro_epsilon
 from rumor_shared.errors import MalformedPayload
 from rumor_shared.fields import Fields
 from rumor_shared.mechanism import Mechanism
-from rumor_shared.probability import ONE, round_down
+from rumor_shared.probability import ONE, as_fraction, round_down
 
 
 @dataclass(frozen=True)
@@ -49,13 +49,14 @@ class Binary(Mechanism):
         """ln(p / (1 - p)) of the rounded p."""
         return micro_epsilon(Fraction(self.keep, ONE - self.keep))
 
+    def support(self) -> tuple[Fraction, Fraction]:
+        """Return P[an answer comes] from a device that has it, and from one that hasn't."""
+        keep = as_fraction(self.keep)
+        return keep, 1 - keep
+
     def check_payload(self, payload: bytes) -> None:
         """Accept the bytes 00 and 01 alone."""
         if len(payload) != 1:
             raise MalformedPayload(f"the payload has {len(payload)} bytes; binary needs exactly 1")
         if payload[0] > 1:
             raise MalformedPayload("the payload is neither 0 nor 1")
-
-
-NAMES = ("binary",)
-MECHANISM = Binary

@@ -25,7 +25,7 @@ from rumor_shared.epsilon import exp_bounds, from_micro, micro_epsilon
 from rumor_shared.errors import MalformedPayload
 from rumor_shared.fields import Fields
 from rumor_shared.hashing import ValueHash, position, salt
-from rumor_shared.mechanism import MAX_CELLS, MAX_PAYLOAD_BYTES, Mechanism
+from rumor_shared.mechanism import MAX_CELLS, MAX_PAYLOAD_BYTES, Bits, Mechanism
 from rumor_shared.probability import ONE, as_fraction, round_down
 
 _DEFAULT_HASHES = 1024
@@ -99,6 +99,21 @@ class CountMeanSketch(Mechanism):
         """Return the column that a value hashes to under one hash function."""
         return position(value, salt(key, cohort, 0), self.columns)
 
+    def support(self) -> tuple[Fraction, Fraction]:
+        """Return P[a report supports a value's column] for the value, and for any other."""
+        clear = Fraction(1, 2) if self.hadamard else 1 - self.p
+        return self.p, clear + (self.p - clear) / self.columns
+
+    def bit_law(self) -> Bits | None:
+        """Return the law of a report's bits; None in the Hadamard form, which sends numbers."""
+        if self.hadamard:
+            return None
+        return Bits(self.cells, 1, float(self.p), float(1 - self.p))
+
+    def free_cells(self) -> int:
+        """Return how many cells tell values apart."""
+        return self.cohorts * self.columns
+
     def check_payload(self, payload: bytes) -> None:
         """Accept m bits, or an integer below 2 m in exactly `payload_bytes` bytes."""
         if not self.hadamard:
@@ -111,7 +126,3 @@ class CountMeanSketch(Mechanism):
             )
         if int.from_bytes(payload, "little") >= 2 * self.columns:
             raise MalformedPayload(f"the payload is not in 0 to {2 * self.columns - 1}")
-
-
-NAMES = ("cms", "hcms")
-MECHANISM = CountMeanSketch

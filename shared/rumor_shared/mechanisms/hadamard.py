@@ -67,6 +67,10 @@ class Hadamard(Mechanism):
         """ln(p / (1 - p)) of the rounded p: both halves are of one size."""
         return micro_epsilon(Fraction(self.keep, ONE - self.keep))
 
+    def support(self) -> tuple[Fraction, Fraction]:
+        """Return P[the column is in a value's half] with the value, and without it."""
+        return self.p, self.q
+
     def check_payload(self, payload: bytes) -> None:
         """Accept a column below K in exactly `payload_bytes` bytes."""
         if len(payload) != self.payload_bytes:
@@ -76,7 +80,3 @@ class Hadamard(Mechanism):
             )
         if int.from_bytes(payload, "little") >= self.columns:
             raise MalformedPayload(f"the payload is not a column in 0 to {self.columns - 1}")
-
-
-NAMES = ("hadamard",)
-MECHANISM = Hadamard

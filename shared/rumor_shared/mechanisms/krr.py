@@ -61,6 +61,14 @@ class Krr(Mechanism):
         """ln(p / q) of the rounded p."""
         return micro_epsilon(Fraction(self.keep * (len(self.values) - 1), ONE - self.keep))
 
+    def support(self) -> tuple[Fraction, Fraction]:
+        """Return P[an answer comes] from a device that has it, and from one that hasn't."""
+        return self.p, self.q
+
+    def cell_chances(self) -> tuple[float, float]:
+        """Return P[an answer comes] where nobody has it and where everyone does."""
+        return float(self.q), float(self.p)
+
     def check_payload(self, payload: bytes) -> None:
         """Accept an index below k in exactly `payload_bytes` bytes."""
         if len(payload) != self.payload_bytes:
@@ -70,7 +78,3 @@ class Krr(Mechanism):
             )
         if int.from_bytes(payload, "little") >= len(self.values):
             raise MalformedPayload(f"the payload is not an index in 0 to {len(self.values) - 1}")
-
-
-NAMES = ("krr",)
-MECHANISM = Krr

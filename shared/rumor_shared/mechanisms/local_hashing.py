@@ -89,6 +89,14 @@ class LocalHashing(Mechanism):
         """Return the cell that a value hashes to in a cohort."""
         return position(value, salt(key, cohort, 0), self.hash_range)
 
+    def support(self) -> tuple[Fraction, Fraction]:
+        """Return P[a report shows a value's cell] for the value and, over all hashes, any other."""
+        return self.p, Fraction(1, self.hash_range)
+
+    def free_cells(self) -> int:
+        """Return how many cells tell values apart: one less a cohort than there are."""
+        return self.cohorts * (self.hash_range - 1)
+
     def check_payload(self, payload: bytes) -> None:
         """Accept a cell below g in exactly `payload_bytes` bytes."""
         if len(payload) != self.payload_bytes:
@@ -98,7 +106,3 @@ class LocalHashing(Mechanism):
             )
         if int.from_bytes(payload, "little") >= self.hash_range:
             raise MalformedPayload(f"the payload is not a cell in 0 to {self.hash_range - 1}")
-
-
-NAMES = ("local_hashing",)
-MECHANISM = LocalHashing

@@ -114,6 +114,10 @@ class Pgr(Mechanism):
         others = self.points - self.orthogonal
         return micro_epsilon(Fraction(self.keep * others, (ONE - self.keep) * self.orthogonal))
 
+    def support(self) -> tuple[Fraction, Fraction]:
+        """Return P[the point is orthogonal to a value's] with the value, and without it."""
+        return self.p, self.q
+
     def check_payload(self, payload: bytes) -> None:
         """Accept a point below K in exactly `payload_bytes` bytes."""
         if len(payload) != self.payload_bytes:
@@ -168,7 +172,3 @@ def _primes_around(ideal: Fraction) -> list[int]:
 
 def _is_prime(n: int) -> bool:
     return n > 1 and all(n % d for d in range(2, int(n**0.5) + 1))
-
-
-NAMES = ("pgr",)
-MECHANISM = Pgr

@@ -32,7 +32,13 @@ from rumor_shared.bits import check_bits, payload_length
 from rumor_shared.epsilon import exp_bounds, from_micro, micro_epsilon
 from rumor_shared.fields import Fields
 from rumor_shared.hashing import MAX_HASHES, ValueHash, hash_bytes, positions
-from rumor_shared.mechanism import MAX_CELLS, MAX_KEPT_COHORTS, MAX_PAYLOAD_BYTES, Mechanism
+from rumor_shared.mechanism import (
+    MAX_CELLS,
+    MAX_KEPT_COHORTS,
+    MAX_PAYLOAD_BYTES,
+    Bits,
+    Mechanism,
+)
 from rumor_shared.probability import ONE, as_fraction, round_down, round_up
 from rumor_shared.rappor_md5 import RapporClient, effective_f, most_bits, most_hashes
 
@@ -157,6 +163,14 @@ class Rappor(Mechanism):
             return rappor_md5.bloom_bits(value, cohort, self.hashes, self.bits, self.client)
         return positions(hash_bytes(value), key, cohort, self.hashes, self.bits)
 
+    def support(self) -> tuple[Fraction, Fraction]:
+        """Return P[a bit is set] where the value sets it and where it doesn't, in either order."""
+        return self.q_star, self.p_star
+
+    def bit_law(self) -> Bits:
+        """Return the law of a report's bits: a value sets one for each hash, unless hashes meet."""
+        return Bits(self.cells, self.hashes, float(self.q_star), float(self.p_star))
+
     def check_payload(self, payload: bytes) -> None:
         """Accept exactly k bits with clear padding."""
         check_bits(payload, self.bits)
@@ -213,7 +227,3 @@ def _solve(fields: Fields, hashes: int, client: RapporClient) -> tuple[int, int,
     flipped = as_fraction(half_f)
     q_set = round_down((low_first / (1 + low_first) - flipped) / (1 - 2 * flipped))
     return half_f, ONE - q_set, q_set
-
-
-NAMES = ("rappor", "basic_rappor")
-MECHANISM = Rappor

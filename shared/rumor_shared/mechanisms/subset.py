@@ -99,6 +99,10 @@ class Subset(Mechanism):
             return b"".join(i.to_bytes(width, "little") for i in sorted(members))
         return encode_bits(sum([1 << i for i in members]), len(self.values))
 
+    def support(self) -> tuple[Fraction, Fraction]:
+        """Return P[a value is in the set] where the device has it, and where it hasn't."""
+        return self.p, self.q
+
     def check_payload(self, payload: bytes) -> None:
         """Accept exactly w values: a mask of that weight, or ascending indices below k."""
         k, width = len(self.values), self.index_bytes
@@ -118,7 +122,3 @@ class Subset(Mechanism):
             if not before < index < k:
                 raise MalformedPayload(f"the payload's indices do not ascend within 0 to {k - 1}")
             before = index
-
-
-NAMES = ("subset",)
-MECHANISM = Subset

@@ -17,7 +17,7 @@ from functools import cached_property
 from rumor_shared.bits import check_bits, payload_length
 from rumor_shared.epsilon import exp_bounds, from_micro, micro_epsilon
 from rumor_shared.fields import Fields
-from rumor_shared.mechanism import MAX_PAYLOAD_BYTES, Mechanism
+from rumor_shared.mechanism import MAX_PAYLOAD_BYTES, Bits, Mechanism
 from rumor_shared.probability import HALF, ONE, as_fraction, round_down, round_up
 
 
@@ -67,10 +67,14 @@ class Unary(Mechanism):
         """ln(p(1 - q) / (q(1 - p))) of the rounded p and q."""
         return micro_epsilon(self.p * (1 - self.q) / (self.q * (1 - self.p)))
 
+    def support(self) -> tuple[Fraction, Fraction]:
+        """Return P[a value's bit is set] where the device has the value, and where it hasn't."""
+        return self.p, self.q
+
+    def bit_law(self) -> Bits:
+        """Return the law of a report's bits: a value sets one."""
+        return Bits(self.cells, 1, float(self.p), float(self.q))
+
     def check_payload(self, payload: bytes) -> None:
         """Accept exactly k bits with clear padding."""
         check_bits(payload, len(self.values))
-
-
-NAMES = ("sue", "oue")
-MECHANISM = Unary

@@ -20,10 +20,11 @@ import numpy as np
 from benchmarks.peers import UNAVAILABLE, Peer, asked, opened
 from benchmarks.row import Row, interleaved, seconds
 from rumor_server.statistics.cohorts.hash_table import hash_table
-from rumor_server.statistics.estimation import estimate_metric
+from rumor_server.statistics.mechanisms import estimate_metric
 from rumor_server.statistics.tally import Tally
 from rumor_shared.metric import Metric
-from rumor_simulations.crowd import Crowd, crowd_tally
+from rumor_simulations.mechanisms import population_tally
+from rumor_simulations.population import PopulationCounts
 from rumor_simulations.yardsticks.populations import question, zipf
 
 _DEVICES = 100_000
@@ -48,18 +49,20 @@ _SLOW = ("opendp sue", "multi-freq-ldpy subset")
 def measure() -> list[Row]:
     """Estimate by turns; milliseconds, medians."""
     rng = np.random.default_rng(1)
-    crowd = zipf(_VALUES, _DEVICES, 1.1, rng)
-    setting = {"epsilon": 1.0, "counts": crowd.counts.tolist(), "cohorts": _COHORTS}
+    population = zipf(_VALUES, _DEVICES, 1.1, rng)
+    setting = {"epsilon": 1.0, "counts": population.counts.tolist(), "cohorts": _COHORTS}
     with opened("servers", setting) as peer:
-        rows = [row for name in _TALLIES for row in _of_tally(name, crowd, peer, rng)]
+        rows = [row for name in _TALLIES for row in _of_tally(name, population, peer, rng)]
         metric = question("local_hashing", "1", _VALUES, cohorts=_COHORTS)
-        rows += _local_hashing(metric, crowd_tally(metric, crowd, rng), peer)
+        rows += _local_hashing(metric, population_tally(metric, population, rng), peer)
     return rows
 
 
-def _of_tally(name: str, crowd: Crowd, peer: Peer | None, rng: np.random.Generator) -> list[Row]:
+def _of_tally(
+    name: str, population: PopulationCounts, peer: Peer | None, rng: np.random.Generator
+) -> list[Row]:
     metric = question(name, "1", _VALUES)
-    tally = crowd_tally(metric, crowd, rng)
+    tally = population_tally(metric, population, rng)
     libraries = _PEERS.get(name, ())
     what = f"estimate {_VALUES} values, {name}"
     of_peers = [f"{library} {name}" for library in libraries]

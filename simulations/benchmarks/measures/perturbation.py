@@ -20,8 +20,8 @@ from statistics import median
 
 from benchmarks.peers import UNAVAILABLE, Peer, asked, opened
 from benchmarks.row import Row, interleaved, seconds
+from rumor_client.perturbation.mechanisms.table import memoised_perturber, perturber
 from rumor_client.perturbation.randomness import permanent_randomness, system_randomness
-from rumor_shared.mechanism import mechanism_module
 from rumor_shared.metric import Metric
 from rumor_shared.registry import registry_of
 
@@ -102,24 +102,20 @@ def _rows(name: str, peer: Peer | None) -> list[Row]:
 
 def perturbations(metric: Metric) -> list[Callable[[], bytes]]:
     """Return what makes a report and, for permanent answers, its instantaneous response alone."""
-    module = mechanism_module("rumor_client.perturbation", metric.mechanism.name)
     text = _VALUES[0]
 
     def permanent() -> bytes:
         stream = permanent_randomness(_SECRET, metric.name, metric.revision, 0, text.encode())
-        answer: bytes = module.permanent(metric, text, 0, stream)
-        return answer
+        return memoised_perturber(metric).permanent(text, 0, stream)
 
     def first() -> bytes:
         return later(permanent())
 
     def later(kept: bytes) -> bytes:
-        payload: bytes = module.instantaneous(metric, kept, system_randomness())
-        return payload
+        return memoised_perturber(metric).instantaneous(kept, system_randomness())
 
     def fresh() -> bytes:
-        payload: bytes = module.perturb(metric, text, 0, system_randomness())
-        return payload
+        return perturber(metric).perturb(text, 0, system_randomness())
 
     return [first, partial(later, permanent())] if metric.mechanism.memoised else [fresh]
 

@@ -13,7 +13,7 @@ from statistics import median
 import numpy as np
 
 from benchmarks.row import Row, interleaved, seconds
-from rumor_simulations.crowd import crowd_tally
+from rumor_simulations.mechanisms import population_tally
 from rumor_simulations.sweep.setting import MECHANISMS, sweep_metric
 from rumor_simulations.yardsticks.populations import zipf
 
@@ -26,9 +26,11 @@ _ROUNDS = 3
 def measure() -> list[Row]:
     """Draw the tally of each mechanism by turns; seconds, medians."""
     rng = np.random.default_rng(1)
-    crowd = zipf(_VALUES, _DEVICES, 1.1, rng)
-    metrics = [sweep_metric(name, "1", crowd.texts) for name in MECHANISMS]
-    calls = [partial(seconds, partial(crowd_tally, metric, crowd, rng)) for metric in metrics]
+    population = zipf(_VALUES, _DEVICES, 1.1, rng)
+    metrics = [sweep_metric(name, "1", population.texts) for name in MECHANISMS]
+    calls = [
+        partial(seconds, partial(population_tally, metric, population, rng)) for metric in metrics
+    ]
     return [
         Row(f"simulate 10^7 devices, {name}", median(taken), "s", "limit", _LIMIT_SECONDS, 1.0)
         for name, taken in zip(MECHANISMS, interleaved(calls, _ROUNDS), strict=True)

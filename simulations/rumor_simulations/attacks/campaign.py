@@ -13,7 +13,9 @@ from rumor_simulations.attacks import people, profiles
 from rumor_simulations.attacks.outcome import Outcome
 from rumor_simulations.attacks.poisoning import Gain, poisoning, rates
 from rumor_simulations.attacks.target import Target, target
-from rumor_simulations.crowd import Crowd
+from rumor_simulations.mechanisms.population_model import Forger
+from rumor_simulations.mechanisms.table import population_model
+from rumor_simulations.population import PopulationCounts
 from rumor_simulations.populations.named import ZIPF_EXPONENT
 
 # Fakes among all devices, as in the paper's tables, and the targets they push: the rarest values.
@@ -63,7 +65,7 @@ def attack_results(registry: Registry, seed: int) -> list[Poisoned]:
     """Poison every metric whose mechanism is pure over a closed domain."""
     found = []
     for number, metric in enumerate(registry.metrics.values()):
-        if rates(metric.mechanism) is not None:
+        if rates(metric.mechanism) is not None and isinstance(population_model(metric), Forger):
             rng = np.random.default_rng([seed, 1, number])
             found += _poison(metric, rng)
     return found
@@ -72,7 +74,7 @@ def attack_results(registry: Registry, seed: int) -> list[Poisoned]:
 def _poison(metric: Metric, rng: np.random.Generator) -> list[Poisoned]:
     values = metric.mechanism.values or ()
     weights = np.arange(1, len(values) + 1) ** -ZIPF_EXPONENT
-    crowd = Crowd(values, rng.multinomial(HONEST, weights / weights.sum()))
+    population = PopulationCounts(values, rng.multinomial(HONEST, weights / weights.sum()))
     count = max(1, min(TARGETS, len(values) // 2))
-    gains = poisoning(metric, crowd, values[-count:], FAKES, RUNS, rng)
+    gains = poisoning(metric, population, values[-count:], FAKES, RUNS, rng)
     return [Poisoned(metric.name, metric.mechanism.name, count, gain) for gain in gains]

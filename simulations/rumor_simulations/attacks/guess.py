@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rumor_shared.metric import Metric
 from rumor_simulations.attacks.device import Device
 from rumor_simulations.attacks.reports import belief
-from rumor_simulations.crowd import Floats
+from rumor_simulations.population import Floats
 
 
 def guess_curve(

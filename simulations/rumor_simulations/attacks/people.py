@@ -15,7 +15,7 @@ from rumor_simulations.attacks.outcome import Outcome
 from rumor_simulations.attacks.reports import belief
 from rumor_simulations.attacks.sameness import sameness
 from rumor_simulations.attacks.target import Target
-from rumor_simulations.crowd import Floats
+from rumor_simulations.population import Floats
 
 DAYS = (1, 3, 7, 30, 90)
 # Devices draw from their pool this often, from all values else (Gadotti et al. 2022 vary it).

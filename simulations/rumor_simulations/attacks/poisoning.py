@@ -17,26 +17,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from typing import cast
 
 import numpy as np
 
-from rumor_client.perturbation.randomness import Randomness
-from rumor_server.statistics.estimation import estimate_metric, norm_sub
+from rumor_server.statistics.estimation import norm_sub
+from rumor_server.statistics.mechanisms import estimate_metric, tally_of
 from rumor_server.statistics.tally import Tally
-from rumor_shared.bits import encode_bits
-from rumor_shared.mechanism import Mechanism, mechanism_module
-from rumor_shared.mechanisms.binary import Binary
-from rumor_shared.mechanisms.hadamard import Hadamard
-from rumor_shared.mechanisms.krr import Krr
-from rumor_shared.mechanisms.pgr import Pgr
-from rumor_shared.mechanisms.rappor import Rappor
-from rumor_shared.mechanisms.subset import Subset
-from rumor_shared.mechanisms.unary import Unary
+from rumor_shared.mechanism import Mechanism
 from rumor_shared.metric import Metric
-from rumor_shared.probability import as_fraction
+from rumor_simulations.audit.client import installed_client
 from rumor_simulations.audit.trials import pooled_randomness
-from rumor_simulations.crowd import Crowd, crowd_tally, evidence
+from rumor_simulations.mechanisms import evidence, population_tally
+from rumor_simulations.mechanisms.population_model import Forger
+from rumor_simulations.mechanisms.table import population_model
+from rumor_simulations.population import PopulationCounts
 
 # Reports of a fake, for one of an honest device, where no budget is kept.
 UNCAPPED = 10
@@ -68,22 +62,17 @@ class Gain:
 
 
 def rates(mechanism: Mechanism) -> tuple[Fraction, Fraction] | None:
-    """Return p and q of a mechanism that is pure over a closed domain, else None."""
-    match mechanism:
-        case Binary():
-            keep = as_fraction(mechanism.keep)
-            return keep, 1 - keep
-        case Krr() | Unary() | Subset() | Hadamard() | Pgr():
-            return mechanism.p, mechanism.q
-        case Rappor(values=values) if values is not None:
-            return mechanism.q_star, mechanism.p_star
-        case _:
-            return None
+    """Return p > q of a mechanism that is pure over a closed domain, else None."""
+    pair = mechanism.support() if mechanism.pure else None
+    if pair is None:
+        return None
+    p, q = pair
+    return (p, q) if p > q else (1 - p, 1 - q)
 
 
 def poisoning(
     metric: Metric,
-    crowd: Crowd,
+    population: PopulationCounts,
     targets: Sequence[str],
     fraction: float,
     runs: int,
@@ -91,22 +80,25 @@ def poisoning(
 ) -> list[Gain]:
     """Return the gain of each attack by `fraction` of all devices on `targets`.
 
-    `crowd` are the honest devices. Raises ValueError for a mechanism that `rates` does not know.
+    `crowd` are the honest devices. Raises ValueError for a mechanism that
+    `rates` does not know, TypeError for one whose population model is no `Forger`.
     """
     pair = rates(metric.mechanism)
     if pair is None:
         raise ValueError(f"metric {metric.name!r} is not of a pure mechanism over a closed domain")
-    fakes = round(crowd.n * fraction / (1 - fraction))
-    share = fakes / (fakes + crowd.n)
+    fakes = round(population.n * fraction / (1 - fraction))
+    share = fakes / (fakes + population.n)
     p, q = (float(rate) for rate in pair)
-    truth = float(crowd.in_domain(metric)[[metric.indices[t] for t in targets]].sum() / crowd.n)
+    truth = float(
+        population.in_domain(metric)[[metric.indices[t] for t in targets]].sum() / population.n
+    )
     found = []
     for poison in Poison:
         gains, consistent, supported = [], [], 0.0
         for _ in range(runs):
             payloads = craft(metric, poison, targets, fakes, rng)
             supported += _supported(metric, payloads, targets) / runs
-            honest = crowd_tally(metric, crowd, rng)
+            honest = population_tally(metric, population, rng)
             raw, projected = _gains(metric, honest, honest + _tally(metric, payloads), targets)
             gains.append(raw)
             consistent.append(projected)
@@ -128,123 +120,38 @@ def poisoning(
 def craft(
     metric: Metric, poison: Poison, targets: Sequence[str], fakes: int, rng: np.random.Generator
 ) -> list[bytes]:
-    """Return the payloads of `fakes` devices."""
+    """Return the payloads of `fakes` devices. Raises TypeError where the model is no `Forger`."""
     if poison is Poison.RANDOM_ITEMS:
         return _items(metric, targets, fakes, rng)
+    forger = population_model(metric)
+    if not isinstance(forger, Forger):
+        raise TypeError(f"metric {metric.name!r}: its population model is no Forger; add one")
     if poison is Poison.RANDOM_REPORTS:
-        return _reports(metric, fakes, rng)
-    return _maximal(metric, targets, fakes, rng, hidden=poison is Poison.HIDDEN)
+        return forger.forged(fakes, rng)
+    return forger.supporting(targets, fakes, rng, hidden=poison is Poison.HIDDEN)
 
 
 def _items(
     metric: Metric, targets: Sequence[str], fakes: int, rng: np.random.Generator
 ) -> list[bytes]:
-    module = mechanism_module("rumor_client.perturbation", metric.mechanism.name)
-    live: Randomness = pooled_randomness()
-    made = []
-    for i in rng.integers(len(targets), size=fakes).tolist():
-        if metric.mechanism.memoised:
-            answer = module.permanent(metric, targets[i], 0, live)
-            made.append(module.instantaneous(metric, answer, live))
-        else:
-            made.append(module.perturb(metric, targets[i], 0, live))
-    return made
-
-
-def _reports(metric: Metric, fakes: int, rng: np.random.Generator) -> list[bytes]:
-    mechanism = metric.mechanism
-    match mechanism:
-        case Unary() | Rappor():
-            bits = rng.integers(2, size=(fakes, mechanism.cells), dtype=np.uint8)
-            return _rows(np.packbits(bits, axis=1, bitorder="little"))
-        case Subset():
-            k, w = len(mechanism.values), mechanism.size
-            return [mechanism.encode(set(rng.permutation(k)[:w].tolist())) for _ in range(fakes)]
-        case _:
-            return _numbers(mechanism, rng.integers(_outputs(mechanism), size=fakes).tolist())
-
-
-def _maximal(
-    metric: Metric, targets: Sequence[str], fakes: int, rng: np.random.Generator, *, hidden: bool
-) -> list[bytes]:
-    mechanism = metric.mechanism
-    own = [metric.indices[target] for target in targets]
-    match mechanism:
-        case Unary() | Rappor():
-            return _bits(mechanism, own, fakes, rng, hidden=hidden)
-        case Subset():
-            return _sets(mechanism, own, fakes, rng)
-        case _:
-            numbers = _numbers(mechanism, list(range(_outputs(mechanism))))
-            octets = np.frombuffer(b"".join(numbers), dtype=np.uint8).reshape(len(numbers), -1)
-            cohorts = np.zeros(len(numbers), dtype=np.int64)
-            support = (evidence(metric, octets, cohorts, tuple(targets)) > 0).sum(axis=1)
-            best = np.flatnonzero(support == support.max())
-            return [numbers[i] for i in rng.choice(best, size=fakes).tolist()]
-
-
-def _bits(
-    mechanism: Unary | Rappor,
-    own: list[int],
-    fakes: int,
-    rng: np.random.Generator,
-    *,
-    hidden: bool,
-) -> list[bytes]:
-    """Set the targets' bits; hidden, so many others that the weight is an honest report's mean."""
-    vectors = np.zeros((fakes, mechanism.cells), dtype=np.uint8)
-    vectors[:, own] = 1
-    if hidden:
-        p, q = cast(tuple[Fraction, Fraction], rates(mechanism))
-        weight = round(float(p + (mechanism.cells - 1) * q))
-        others = np.setdiff1d(np.arange(mechanism.cells), own)
-        more = min(len(others), max(0, weight - len(own)))
-        for vector in vectors:
-            vector[rng.choice(others, size=more, replace=False)] = 1
-            if weight < len(own):
-                vector[rng.choice(own, size=len(own) - weight, replace=False)] = 0
-    return _rows(np.packbits(vectors, axis=1, bitorder="little"))
-
-
-def _sets(mechanism: Subset, own: list[int], fakes: int, rng: np.random.Generator) -> list[bytes]:
-    others = np.setdiff1d(np.arange(len(mechanism.values)), own)
-    made = []
-    for _ in range(fakes):
-        inside = rng.permutation(own)[: mechanism.size].tolist()
-        filled = rng.permutation(others)[: mechanism.size - len(inside)].tolist()
-        made.append(mechanism.encode({*inside, *filled}))
-    return made
-
-
-def _outputs(mechanism: Mechanism) -> int:
-    return 2 if isinstance(mechanism, Binary) else mechanism.cells
-
-
-def _numbers(mechanism: Mechanism, numbers: Sequence[int]) -> list[bytes]:
-    return [number.to_bytes(mechanism.payload_bytes, "little") for number in numbers]
-
-
-def _rows(octets: np.ndarray[tuple[int, int], np.dtype[np.uint8]]) -> list[bytes]:
-    return [row.tobytes() for row in octets]
+    client, live = installed_client(metric), pooled_randomness()
+    return [
+        client.first_report(metric, targets[i], 0, live)
+        for i in rng.integers(len(targets), size=fakes).tolist()
+    ]
 
 
 def _supported(metric: Metric, payloads: Sequence[bytes], targets: Sequence[str]) -> float:
     octets = np.frombuffer(b"".join(payloads), dtype=np.uint8).reshape(len(payloads), -1)
     scores = evidence(metric, octets, np.zeros(len(payloads), dtype=np.int64), tuple(targets))
-    nothing = encode_bits(0, 8 * metric.mechanism.payload_bytes)
-    zero = np.frombuffer(nothing, dtype=np.uint8)[None, :]
-    if isinstance(metric.mechanism, Rappor):
-        # A clear bit speaks against a value: only what exceeds it is support.
-        scores = scores - evidence(metric, zero, np.zeros(1, dtype=np.int64), tuple(targets))
+    # What speaks for a value supports it; a clear bit speaks against it.
     return float((scores > 1e-9).sum(axis=1).mean())
 
 
 def _tally(metric: Metric, payloads: Sequence[bytes]) -> Tally:
-    mechanism = metric.mechanism
     for payload in payloads[:1]:
-        mechanism.check_payload(payload)
-    adding = mechanism_module("rumor_server.statistics", mechanism.name).tally
-    return Tally(np.array([len(payloads)]), adding(mechanism, payloads)[None, :])
+        metric.mechanism.check_payload(payload)
+    return Tally(np.array([len(payloads)]), tally_of(metric, payloads)[None, :])
 
 
 def _gains(

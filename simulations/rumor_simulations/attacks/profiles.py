@@ -14,7 +14,7 @@ from rumor_simulations.attacks.outcome import Outcome
 from rumor_simulations.attacks.reports import belief
 from rumor_simulations.attacks.sameness import sameness
 from rumor_simulations.attacks.target import Target
-from rumor_simulations.crowd import Floats
+from rumor_simulations.population import Floats
 
 ALL = "all metrics"
 # Among so many devices one is looked for, day after day or person after person.

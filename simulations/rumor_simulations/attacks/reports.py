@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from math import comb
-from typing import cast
 
 import numpy as np
 
@@ -13,8 +12,9 @@ from rumor_client.perturbation.perturb import Answer
 from rumor_shared.mechanisms.rappor import Rappor
 from rumor_shared.metric import Metric
 from rumor_shared.probability import ONE
-from rumor_simulations.crowd import Counts, Floats, Octets, evidence
 from rumor_simulations.draws import bit_matrix
+from rumor_simulations.mechanisms import evidence
+from rumor_simulations.population import Counts, Floats, Octets
 
 
 def arrays(answers: Sequence[Answer]) -> tuple[Octets, Counts]:
@@ -43,7 +43,7 @@ def belief(metric: Metric, reports: Sequence[Sequence[Answer]], texts: tuple[str
 def _behind_permanent(
     metric: Metric, reports: Sequence[Sequence[Answer]], texts: tuple[str, ...]
 ) -> Floats:
-    mechanism = cast(Rappor, metric.mechanism)
+    mechanism = Rappor.of(metric.mechanism)
     days = len(reports[0])
     payloads, cohorts = arrays([answer for device in reports for answer in device])
     bits = bit_matrix(payloads, mechanism.bits)
@@ -61,7 +61,7 @@ def _behind_permanent(
 
 @lru_cache(maxsize=1 << 16)
 def _filter(metric: Metric, text: str, cohort: int) -> frozenset[int]:
-    mechanism = cast(Rappor, metric.mechanism)
+    mechanism = Rappor.of(metric.mechanism)
     if mechanism.values is not None:
         return frozenset((metric.indices[text],))
     return frozenset(mechanism.filter_bits(text.encode(), metric.key, cohort))

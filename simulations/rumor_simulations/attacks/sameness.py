@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
 import numpy as np
 from scipy.special import logsumexp
@@ -13,8 +12,8 @@ from rumor_shared.mechanisms.rappor import Rappor
 from rumor_shared.metric import Metric
 from rumor_shared.probability import ONE
 from rumor_simulations.attacks.reports import arrays, belief
-from rumor_simulations.crowd import Counts, Floats
 from rumor_simulations.draws import bit_matrix
+from rumor_simulations.population import Counts, Floats
 
 # Stands for impossible where logarithms are added up.
 NEVER = -1e6
@@ -46,7 +45,7 @@ def _posterior(scores: Floats) -> Floats:
 def _same_permanent(
     metric: Metric, before: Sequence[Sequence[Answer]], after: Sequence[Sequence[Answer]]
 ) -> Floats:
-    mechanism = cast(Rappor, metric.mechanism)
+    mechanism = Rappor.of(metric.mechanism)
     (ones, cohorts, days), (more, others, more_days) = (
         _bit_sums(mechanism, side) for side in (before, after)
     )

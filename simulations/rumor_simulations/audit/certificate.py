@@ -1,6 +1,6 @@
 """The certificate: the largest ratio of the client's exact law, as a rational number.
 
-Every outcome of the client's code is enumerated. A domain too large for that is judged by a twin:
+Every outcome of the client's code is enumerated. A domain too large for that is scaled down:
 the same mechanism, code and probabilities over few values.
 """
 
@@ -12,10 +12,10 @@ from fractions import Fraction
 from itertools import permutations
 
 from rumor_shared.epsilon import micro_epsilon
-from rumor_shared.mechanism import mechanism_module
 from rumor_shared.metric import Metric
 from rumor_simulations.audit.client import Client
 from rumor_simulations.audit.exact_law import Law, TooManyOutcomes, UndeclaredChance
+from rumor_simulations.mechanisms.table import population_model
 
 # Some seconds of enumeration.
 MAX_OUTCOMES = 40_000
@@ -32,14 +32,14 @@ class Certificate:
 
     `ratio` is the largest ratio of one output's probability under two values, None where an output
     is possible under one and impossible under the other. `outputs` is how many outputs one value
-    has, and `values` how many values were enumerated, of a `twin` or of the metric itself.
+    has, and `values` how many values were enumerated, of the metric or of one `scaled` down.
     """
 
     ratio: Fraction | None
     declared: int
     outputs: int
     values: int
-    twin: bool
+    scaled: bool
 
     @property
     def epsilon(self) -> int | None:
@@ -70,25 +70,24 @@ def certify_permanent(metric: Metric, client: Client) -> Certificate | str:
 def _certify(
     metric: Metric, law: Callable[[Metric, str, int, int], Law], declared: Callable[[Metric], int]
 ) -> Certificate | str:
-    module = mechanism_module("rumor_simulations", metric.mechanism.name)
     try:
         try:
-            return _enumerate(metric, law, declared(metric), twin=False)
+            return _enumerate(metric, law, declared(metric), scaled=False)
         except TooManyOutcomes:
-            twin = module.twin(metric)
-            return _enumerate(twin, law, declared(twin), twin=True)
+            small = population_model(metric).scaled_metric()
+            return _enumerate(small, law, declared(small), scaled=True)
     except (TooManyOutcomes, UndeclaredChance) as error:
         return str(error)
 
 
 def _enumerate(
-    metric: Metric, law: Callable[[Metric, str, int, int], Law], declared: int, *, twin: bool
+    metric: Metric, law: Callable[[Metric, str, int, int], Law], declared: int, *, scaled: bool
 ) -> Certificate:
     texts = some_texts(metric)
     cohort = metric.mechanism.cohorts - 1
     laws = [law(metric, text, cohort, MAX_OUTCOMES) for text in texts]
     ratio = largest_ratio(laws)
-    return Certificate(ratio, declared, max(map(len, laws)), len(texts), twin)
+    return Certificate(ratio, declared, max(map(len, laws)), len(texts), scaled)
 
 
 def some_texts(metric: Metric) -> tuple[str, ...]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
+from rumor_client.perturbation.mechanisms.table import memoised_perturber, perturber
 from rumor_client.perturbation.randomness import Randomness, permanent_randomness
-from rumor_shared.mechanism import mechanism_module
 from rumor_shared.metric import Metric
 from rumor_shared.probability import HALF
 from rumor_shared.wire import SECRET_BYTES
@@ -73,7 +73,18 @@ def _response_law(instantaneous: Instantaneous, metric: Metric, answer: bytes, l
 
 def installed_client(metric: Metric) -> Client:
     """Return the client that is installed here for the metric's mechanism."""
-    module = mechanism_module("rumor_client.perturbation", metric.mechanism.name)
-    return Client(
-        module.perturb, getattr(module, "permanent", None), getattr(module, "instantaneous", None)
-    )
+    if metric.mechanism.memoised:
+        return Client(_perturb, _permanent, _instantaneous)
+    return Client(_perturb)
+
+
+def _perturb(metric: Metric, text: str, cohort: int, live: Randomness) -> bytes:
+    return perturber(metric).perturb(text, cohort, live)
+
+
+def _permanent(metric: Metric, text: str, cohort: int, randomness: Randomness) -> bytes:
+    return memoised_perturber(metric).permanent(text, cohort, randomness)
+
+
+def _instantaneous(metric: Metric, permanent: bytes, live: Randomness) -> bytes:
+    return memoised_perturber(metric).instantaneous(permanent, live)

@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import log, sqrt
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +21,8 @@ from rumor_shared.epsilon import MICRO
 from rumor_shared.mechanisms.rappor import Rappor
 from rumor_shared.metric import Metric
 from rumor_shared.probability import ONE
-from rumor_simulations.crowd import Counts, Octets, evidence
+from rumor_simulations.mechanisms import evidence
+from rumor_simulations.population import Counts, Octets
 
 Marks = NDArray[np.bool_]
 
@@ -52,7 +52,7 @@ def permanent_metric(metric: Metric) -> Metric:
 
     RAPPOR's permanent answer is its report with p = 0 and q = 1.
     """
-    mechanism = cast(Rappor, metric.mechanism)
+    mechanism = Rappor.of(metric.mechanism)
     return replace(metric, mechanism=replace(mechanism, p_set=0, q_set=ONE))
 
 

@@ -12,7 +12,7 @@ from rumor_simulations.audit.bounds import Contrast
 from rumor_simulations.audit.client import Client
 from rumor_simulations.audit.events import WorstEvent, discover, permanent_metric
 from rumor_simulations.audit.trials import Trials
-from rumor_simulations.crowd import Counts, Octets
+from rumor_simulations.population import Counts, Octets
 
 # Both values are the likely one in turn, under the worst event and under a chosen one.
 EVENTS = 4

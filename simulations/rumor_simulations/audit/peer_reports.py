@@ -8,15 +8,15 @@ system's, as far as numpy's generator can be seeded from it.
 
 from __future__ import annotations
 
-import importlib
 import sys
 
 
 def main(encoding: str, epsilon: str, values: str, index: str, count: str) -> None:
     """Perturb one index many times. Its clients count values from 1."""
-    oracles = importlib.import_module("pure_ldp.frequency_oracles.unary_encoding")
+    from pure_ldp.frequency_oracles.unary_encoding import UEClient
+
     k = int(values)
-    client = oracles.UEClient(epsilon=float(epsilon), d=k, use_oue=encoding == "oue")
+    client = UEClient(epsilon=float(epsilon), d=k, use_oue=encoding == "oue")
     for _ in range(int(count)):
         bits = client.privatise(int(index) + 1)
         vector = sum(1 << i for i, bit in enumerate(bits) if bit)

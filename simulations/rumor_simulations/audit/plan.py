@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
 from typing import Any
 
-import rumor_shared.mechanisms
 from rumor_shared.errors import RegistryError
+from rumor_shared.mechanisms.table import installed_names
 from rumor_shared.metric import Metric, parse_metric
 
 EPSILONS = ("1", "2", "4")
@@ -30,16 +28,9 @@ _FIELDS: dict[str, dict[str, Any]] = {
 _MEMOISED = ("rappor", "basic_rappor")
 
 
-def installed_mechanisms() -> list[str]:
-    """Return the name of every mechanism that is installed, sorted."""
-    modules = pkgutil.iter_modules(rumor_shared.mechanisms.__path__)
-    found = [importlib.import_module(f"rumor_shared.mechanisms.{m.name}") for m in modules]
-    return sorted(name for module in found for name in module.NAMES)
-
-
 def standard_metrics(epsilons: tuple[str, ...] = EPSILONS) -> Iterator[Metric | str]:
     """Yield a small metric of every mechanism at every epsilon; a text names one it can't make."""
-    for mechanism in installed_mechanisms():
+    for mechanism in sorted(installed_names()):
         for epsilon in epsilons:
             try:
                 yield standard_metric(mechanism, epsilon)

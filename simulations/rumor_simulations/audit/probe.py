@@ -8,12 +8,11 @@ A fork must happen where no other thread runs, and a crash must take no one alon
 
 from __future__ import annotations
 
-import importlib
 import os
+import pkgutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import cast
 
 from rumor_simulations.audit.device_bench import FRESH, VALUES, Bench, Maker, payload_of_last
 
@@ -42,8 +41,8 @@ def run_probe(what: str, folder: Path, maker: str) -> list[str]:
 
 def named_maker(name: str) -> Maker:
     """Return what `module:attribute` names."""
-    module, _, attribute = name.partition(":")
-    return cast(Maker, getattr(importlib.import_module(module), attribute))
+    maker: Maker = pkgutil.resolve_name(name)
+    return maker
 
 
 def _fork(folder: Path, maker: Maker) -> None:

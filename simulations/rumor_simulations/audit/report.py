@@ -91,7 +91,7 @@ def as_json(finding: Finding) -> dict[str, Any]:
             "micro_epsilon": certificate.epsilon,
             "outputs": certificate.outputs,
             "values": certificate.values,
-            "twin": certificate.twin,
+            "twin": certificate.scaled,
         }
     return {
         "metric": finding.metric,
@@ -117,4 +117,4 @@ def _enumerated(certificate: Certificate | str) -> str:
         return "too large"
     if certificate.epsilon is None:
         return "infinite"
-    return f"{certificate.epsilon / 1e6:.6f}" + ("*" if certificate.twin else " ")
+    return f"{certificate.epsilon / 1e6:.6f}" + ("*" if certificate.scaled else " ")

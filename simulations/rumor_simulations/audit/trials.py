@@ -11,7 +11,7 @@ import numpy as np
 from rumor_client.perturbation.randomness import Randomness
 from rumor_shared.metric import Metric
 from rumor_simulations.audit.client import Client
-from rumor_simulations.crowd import Counts, Octets
+from rumor_simulations.population import Counts, Octets
 
 # One system call for many trials; a buffer is never shared by two processes.
 _POOL = 1 << 16

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from rumor_simulations.populations.named import POPULATIONS, PopulationError, population
+from rumor_simulations.populations.named import POPULATIONS, PopulationError, named_population
 from rumor_simulations.sweep.experiments import EXPERIMENTS, Experiment, Options, run
 from rumor_simulations.sweep.figures import draw
 from rumor_simulations.sweep.setting import MECHANISMS
@@ -110,7 +110,7 @@ def _check(names: list[str], options: Options) -> None:
             if name not in known:
                 _refuse(f"there is no {kind} {name!r}; choose {', '.join(known)}")
     try:
-        population(options.population, options.values)
+        named_population(options.population, options.values)
     except PopulationError as error:
         _refuse(str(error))
 

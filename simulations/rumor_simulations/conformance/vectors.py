@@ -11,13 +11,13 @@ import hashlib
 from datetime import date
 from typing import Any
 
+from rumor_client.perturbation.mechanisms.table import memoised_perturber, perturber
 from rumor_client.perturbation.randomness import Randomness, permanent_randomness
 from rumor_client.state.report import Report
 from rumor_client.upload.encoding import RETRACTIONS, encode_batch
 from rumor_shared import rappor_md5
 from rumor_shared.bits import encode_bits
 from rumor_shared.hashing import hash_bytes, metric_key, positions, salt
-from rumor_shared.mechanism import mechanism_module
 from rumor_shared.probability import HALF, ONE
 from rumor_shared.rappor_md5 import RapporClient
 from rumor_shared.wire import length_prefixed, pseudonym
@@ -201,7 +201,7 @@ def _permanent() -> list[dict[str, Any]]:
         ("kept-colour", 0, ("red", "blue")),
     ):
         metric = registry().metric(name)
-        module = mechanism_module("rumor_client.perturbation", metric.mechanism.name)
+        part = memoised_perturber(metric)
         for given in texts:
             text = metric.text_of(given)
             value = text.encode()
@@ -212,7 +212,7 @@ def _permanent() -> list[dict[str, Any]]:
                     "secret": SECRET.hex(),
                     "cohort": cohort,
                     "value": given,
-                    "answer": module.permanent(metric, text, cohort, stream).hex(),
+                    "answer": part.permanent(text, cohort, stream).hex(),
                 }
             )
     return found
@@ -222,7 +222,6 @@ def _payloads() -> list[dict[str, Any]]:
     found = []
     for name, metric in registry().metrics.items():
         mechanism = metric.mechanism
-        module = mechanism_module("rumor_client.perturbation", mechanism.name)
         values = mechanism.values or ("", "chrome")
         for value in (values[0], values[-1]):
             cohort = mechanism.cohorts - 1
@@ -230,11 +229,12 @@ def _payloads() -> list[dict[str, Any]]:
             vector: dict[str, Any] = {"metric": name, "value": value, "cohort": cohort}
             if mechanism.memoised:
                 drawn = permanent_randomness(SECRET, name, 1, cohort, value.encode())
-                permanent = module.permanent(metric, value, cohort, drawn)
-                payload = module.instantaneous(metric, permanent, Randomness(stream))
+                part = memoised_perturber(metric)
+                permanent = part.permanent(value, cohort, drawn)
+                payload = part.instantaneous(permanent, Randomness(stream))
                 vector |= {"secret": SECRET.hex(), "permanent": permanent.hex()}
             else:
-                payload = module.perturb(metric, value, cohort, Randomness(stream))
+                payload = perturber(metric).perturb(value, cohort, Randomness(stream))
             mechanism.check_payload(payload)
             found.append({**vector, "random": stream.read, "payload": payload.hex()})
     return found

@@ -3,35 +3,45 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import cast
 
 import numpy as np
 
 from rumor_server.statistics.tally import Tally
 from rumor_shared.mechanisms.binary import Binary
 from rumor_shared.metric import Metric
+from rumor_shared.part import Part
 from rumor_shared.probability import ONE
-from rumor_simulations.crowd import Counts, Crowd, Floats, Octets
 from rumor_simulations.draws import integers, log_ratio, scored
+from rumor_simulations.mechanisms.population_model import PopulationModel
+from rumor_simulations.mechanisms.report_kinds import NumberReports
+from rumor_simulations.population import Counts, Floats, Octets, PopulationCounts
 
 
-def crowd_tally(metric: Metric, crowd: Crowd, rng: np.random.Generator) -> Tally:
-    """Draw the number of ones: Bin(n_1, p) + Bin(n_0, 1 - p)."""
-    mechanism = cast(Binary, metric.mechanism)
-    zeros, ones = crowd.in_domain(metric)
-    said = rng.binomial(ones, mechanism.keep / ONE)
-    said += rng.binomial(zeros, (ONE - mechanism.keep) / ONE)
-    return Tally(np.array([zeros + ones]), np.array([[said]], dtype=np.int64))
+class BinaryModel(Part[Binary], NumberReports, PopulationModel):
+    """Plays populations under binary randomized response."""
 
+    takes = Binary
 
-def evidence(metric: Metric, payloads: Octets, cohorts: Counts, texts: tuple[str, ...]) -> Floats:
-    """Return ln(p / (1 - p)) where the answer is the text, else 0."""
-    mechanism = cast(Binary, metric.mechanism)
-    own = np.array([metric.indices[text] for text in texts])
-    weight = log_ratio(Fraction(mechanism.keep, ONE - mechanism.keep))
-    return scored(weight, integers(payloads)[:, None] == own)
+    def tally(self, population: PopulationCounts, rng: np.random.Generator) -> Tally:
+        """Draw the number of ones: Bin(n_1, p) + Bin(n_0, 1 - p)."""
+        mechanism = self.mechanism
+        zeros, ones = population.in_domain(self.metric)
+        said = rng.binomial(ones, mechanism.keep / ONE)
+        said += rng.binomial(zeros, (ONE - mechanism.keep) / ONE)
+        return Tally(np.array([zeros + ones]), np.array([[said]], dtype=np.int64))
 
+    def evidence(self, payloads: Octets, cohorts: Counts, texts: tuple[str, ...]) -> Floats:
+        """Return ln(p / (1 - p)) where the answer is the text, else 0."""
+        mechanism = self.mechanism
+        own = np.array([self.metric.indices[text] for text in texts])
+        weight = log_ratio(Fraction(mechanism.keep, ONE - mechanism.keep))
+        return scored(weight, integers(payloads)[:, None] == own)
 
-def twin(metric: Metric) -> Metric:
-    """Return the metric itself: two values are few."""
-    return metric
+    def scaled_metric(self) -> Metric:
+        """Return the metric itself: two values are few."""
+        return self.metric
+
+    @property
+    def outputs(self) -> int:
+        """Two answers, though one cell counts them."""
+        return 2

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from typing import cast
 
 import numpy as np
 
 from rumor_server.statistics.tally import Tally
 from rumor_shared.mechanisms.cms import CountMeanSketch
 from rumor_shared.metric import Metric
+from rumor_shared.part import Part
 from rumor_shared.probability import ONE
 from rumor_simulations.cohort_hashes import CohortHashes
-from rumor_simulations.crowd import Counts, Crowd, Floats, Octets
 from rumor_simulations.draws import (
     add_at,
     bit_matrix,
@@ -29,22 +28,50 @@ from rumor_simulations.draws import (
     scored,
     uniform_counts,
 )
+from rumor_simulations.mechanisms.population_model import PopulationModel
+from rumor_simulations.population import Counts, Floats, Octets, PopulationCounts
 
 
-def crowd_tally(metric: Metric, crowd: Crowd, rng: np.random.Generator) -> Tally:
-    """Draw how often each bit, or each row and sign, came in each cohort."""
-    mechanism = cast(CountMeanSketch, metric.mechanism)
-    hashes = CohortHashes(metric, crowd.texts, mechanism.columns)
-    draw = _signs if mechanism.hadamard else _bits
-    return draw(mechanism, hashes, crowd, rng)
+class CountMeanSketchModel(Part[CountMeanSketch], PopulationModel):
+    """Plays populations under count mean sketch and its Hadamard form."""
+
+    takes = CountMeanSketch
+
+    def tally(self, population: PopulationCounts, rng: np.random.Generator) -> Tally:
+        """Draw how often each bit, or each row and sign, came in each cohort."""
+        mechanism = self.mechanism
+        hashes = CohortHashes(self.metric, population.texts, mechanism.columns)
+        draw = _signs if mechanism.hadamard else _bits
+        return draw(mechanism, hashes, population, rng)
+
+    def evidence(self, payloads: Octets, cohorts: Counts, texts: tuple[str, ...]) -> Floats:
+        """Return 2 ln(p / (1 - p)) where the text's bit is set, once that where the sign fits."""
+        mechanism = self.mechanism
+        hashes = CohortHashes(self.metric, texts, mechanism.columns)
+        column = hashes.cells(np.arange(len(texts)), cohorts[:, None])[..., 0]
+        weight = log_ratio(Fraction(mechanism.keep, ONE - mechanism.keep))
+        if not mechanism.hadamard:
+            reported = bit_matrix(payloads, mechanism.columns)
+            return scored(2 * weight, reported[np.arange(len(payloads))[:, None], column])
+        answers = integers(payloads)[:, None]
+        negative = parity((answers >> 1) & column)
+        return scored(weight, negative == (answers & 1))
+
+    def scaled_metric(self) -> Metric:
+        """Return the metric with its probabilities over at most four columns."""
+        mechanism = self.mechanism
+        return replace(self.metric, mechanism=replace(mechanism, columns=min(4, mechanism.columns)))
 
 
 def _bits(
-    mechanism: CountMeanSketch, hashes: CohortHashes, crowd: Crowd, rng: np.random.Generator
+    mechanism: CountMeanSketch,
+    hashes: CohortHashes,
+    population: PopulationCounts,
+    rng: np.random.Generator,
 ) -> Tally:
     cohorts, columns = mechanism.cohorts, mechanism.columns
     cells = np.zeros(cohorts * columns, dtype=np.int64)
-    for value, cohort, devices in scatter(crowd.counts, cohorts, rng):
+    for value, cohort, devices in scatter(population.counts, cohorts, rng):
         add_at(cells, cohort * columns + hashes.cells(value, cohort)[:, 0], devices)
     with_bit = cells.reshape(cohorts, columns)
     members = with_bit.sum(axis=1)
@@ -54,11 +81,14 @@ def _bits(
 
 
 def _signs(
-    mechanism: CountMeanSketch, hashes: CohortHashes, crowd: Crowd, rng: np.random.Generator
+    mechanism: CountMeanSketch,
+    hashes: CohortHashes,
+    population: PopulationCounts,
+    rng: np.random.Generator,
 ) -> Tally:
     cohorts, columns = mechanism.cohorts, mechanism.columns
-    kept = rng.binomial(crowd.counts, float(2 * mechanism.p - 1))
-    cells = uniform_counts(crowd.n - int(kept.sum()), cohorts * 2 * columns, rng)
+    kept = rng.binomial(population.counts, float(2 * mechanism.p - 1))
+    cells = uniform_counts(population.n - int(kept.sum()), cohorts * 2 * columns, rng)
     for value in one_by_one(kept):
         cohort = rng.integers(cohorts, size=len(value))
         row = rng.integers(columns, size=len(value))
@@ -67,23 +97,3 @@ def _signs(
         cells += np.bincount(places, minlength=len(cells))
     counts = cells.reshape(cohorts, 2 * columns)
     return Tally(counts.sum(axis=1), counts)
-
-
-def evidence(metric: Metric, payloads: Octets, cohorts: Counts, texts: tuple[str, ...]) -> Floats:
-    """Return 2 ln(p / (1 - p)) where the text's bit is set, or once that where the sign fits."""
-    mechanism = cast(CountMeanSketch, metric.mechanism)
-    hashes = CohortHashes(metric, texts, mechanism.columns)
-    column = hashes.cells(np.arange(len(texts)), cohorts[:, None])[..., 0]
-    weight = log_ratio(Fraction(mechanism.keep, ONE - mechanism.keep))
-    if not mechanism.hadamard:
-        reported = bit_matrix(payloads, mechanism.columns)
-        return scored(2 * weight, reported[np.arange(len(payloads))[:, None], column])
-    answers = integers(payloads)[:, None]
-    negative = parity((answers >> 1) & column)
-    return scored(weight, negative == (answers & 1))
-
-
-def twin(metric: Metric) -> Metric:
-    """Return the metric with its probabilities over at most four columns."""
-    mechanism = cast(CountMeanSketch, metric.mechanism)
-    return replace(metric, mechanism=replace(mechanism, columns=min(4, mechanism.columns)))

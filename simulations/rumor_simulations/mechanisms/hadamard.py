@@ -6,43 +6,48 @@ Half of all columns are the value's own, so it is hit with (2p - 1) + (2 - 2p)/2
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import cast
 
 import numpy as np
 
 from rumor_server.statistics.tally import Tally
 from rumor_shared.mechanisms.hadamard import Hadamard
 from rumor_shared.metric import Metric
+from rumor_shared.part import Part
 from rumor_shared.probability import ONE
-from rumor_simulations.crowd import Counts, Crowd, Floats, Octets
 from rumor_simulations.draws import integers, log_ratio, one_by_one, parity, scored, uniform_counts
-from rumor_simulations.twins import over_few_values
+from rumor_simulations.mechanisms.population_model import PopulationModel
+from rumor_simulations.mechanisms.report_kinds import NumberReports
+from rumor_simulations.mechanisms.scaled_metric import scaled_to
+from rumor_simulations.population import Counts, Floats, Octets, PopulationCounts
 
 
-def crowd_tally(metric: Metric, crowd: Crowd, rng: np.random.Generator) -> Tally:
-    """Draw how often each column came."""
-    mechanism = cast(Hadamard, metric.mechanism)
-    held = crowd.in_domain(metric)
-    n = int(held.sum())
-    kept = rng.binomial(held, float(2 * mechanism.p - 1))
-    counts = uniform_counts(n - int(kept.sum()), mechanism.columns, rng)
-    for value in one_by_one(kept):
-        row = value + 1
-        column = rng.integers(mechanism.columns, size=len(row))
-        # Toggling a bit of the row maps the other half one to one onto the value's own.
-        column ^= (row & -row) * parity(row & column)
-        counts += np.bincount(column, minlength=mechanism.columns)
-    return Tally(np.array([n]), counts[None, :])
+class HadamardModel(Part[Hadamard], NumberReports, PopulationModel):
+    """Plays populations under Hadamard response."""
 
+    takes = Hadamard
 
-def evidence(metric: Metric, payloads: Octets, cohorts: Counts, texts: tuple[str, ...]) -> Floats:
-    """Return ln(p / (1 - p)) where the column is in the text's half, else 0."""
-    mechanism = cast(Hadamard, metric.mechanism)
-    rows = np.array([metric.indices[text] + 1 for text in texts])
-    weight = log_ratio(Fraction(mechanism.keep, ONE - mechanism.keep))
-    return scored(weight, parity(integers(payloads)[:, None] & rows) == 0)
+    def tally(self, population: PopulationCounts, rng: np.random.Generator) -> Tally:
+        """Draw how often each column came."""
+        mechanism = self.mechanism
+        held = population.in_domain(self.metric)
+        n = int(held.sum())
+        kept = rng.binomial(held, float(2 * mechanism.p - 1))
+        counts = uniform_counts(n - int(kept.sum()), mechanism.columns, rng)
+        for value in one_by_one(kept):
+            row = value + 1
+            column = rng.integers(mechanism.columns, size=len(row))
+            # Toggling a bit of the row maps the other half one to one onto the value's own.
+            column ^= (row & -row) * parity(row & column)
+            counts += np.bincount(column, minlength=mechanism.columns)
+        return Tally(np.array([n]), counts[None, :])
 
+    def evidence(self, payloads: Octets, cohorts: Counts, texts: tuple[str, ...]) -> Floats:
+        """Return ln(p / (1 - p)) where the column is in the text's half, else 0."""
+        mechanism = self.mechanism
+        rows = np.array([self.metric.indices[text] + 1 for text in texts])
+        weight = log_ratio(Fraction(mechanism.keep, ONE - mechanism.keep))
+        return scored(weight, parity(integers(payloads)[:, None] & rows) == 0)
 
-def twin(metric: Metric) -> Metric:
-    """Return the metric at its epsilon over 4 values."""
-    return over_few_values(metric, 4)
+    def scaled_metric(self) -> Metric:
+        """Return the metric at its epsilon over 4 values."""
+        return scaled_to(self.metric, 4)

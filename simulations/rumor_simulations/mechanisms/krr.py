@@ -6,35 +6,39 @@ answers of the second kind fall uniformly whatever the values.
 
 from __future__ import annotations
 
-from typing import cast
-
 import numpy as np
 
 from rumor_server.statistics.tally import Tally
 from rumor_shared.mechanisms.krr import Krr
 from rumor_shared.metric import Metric
-from rumor_simulations.crowd import Counts, Crowd, Floats, Octets
+from rumor_shared.part import Part
 from rumor_simulations.draws import integers, log_ratio, scored, uniform_counts
-from rumor_simulations.twins import over_few_values
+from rumor_simulations.mechanisms.population_model import PopulationModel
+from rumor_simulations.mechanisms.report_kinds import NumberReports
+from rumor_simulations.mechanisms.scaled_metric import scaled_to
+from rumor_simulations.population import Counts, Floats, Octets, PopulationCounts
 
 
-def crowd_tally(metric: Metric, crowd: Crowd, rng: np.random.Generator) -> Tally:
-    """Draw how often each answer came."""
-    mechanism = cast(Krr, metric.mechanism)
-    held = crowd.in_domain(metric)
-    kept = rng.binomial(held, float(mechanism.p - mechanism.q))
-    n = int(held.sum())
-    counts = kept + uniform_counts(n - int(kept.sum()), len(held), rng)
-    return Tally(np.array([n]), counts[None, :])
+class KrrModel(Part[Krr], NumberReports, PopulationModel):
+    """Plays populations under k-ary randomized response."""
 
+    takes = Krr
 
-def evidence(metric: Metric, payloads: Octets, cohorts: Counts, texts: tuple[str, ...]) -> Floats:
-    """Return ln(p / q) where the answer is the text, else 0."""
-    mechanism = cast(Krr, metric.mechanism)
-    own = np.array([metric.indices[text] for text in texts])
-    return scored(log_ratio(mechanism.p / mechanism.q), integers(payloads)[:, None] == own)
+    def tally(self, population: PopulationCounts, rng: np.random.Generator) -> Tally:
+        """Draw how often each answer came."""
+        mechanism = self.mechanism
+        held = population.in_domain(self.metric)
+        kept = rng.binomial(held, float(mechanism.p - mechanism.q))
+        n = int(held.sum())
+        counts = kept + uniform_counts(n - int(kept.sum()), len(held), rng)
+        return Tally(np.array([n]), counts[None, :])
 
+    def evidence(self, payloads: Octets, cohorts: Counts, texts: tuple[str, ...]) -> Floats:
+        """Return ln(p / q) where the answer is the text, else 0."""
+        mechanism = self.mechanism
+        own = np.array([self.metric.indices[text] for text in texts])
+        return scored(log_ratio(mechanism.p / mechanism.q), integers(payloads)[:, None] == own)
 
-def twin(metric: Metric) -> Metric:
-    """Return the metric at its epsilon over 4 values."""
-    return over_few_values(metric, 4)
+    def scaled_metric(self) -> Metric:
+        """Return the metric at its epsilon over 4 values."""
+        return scaled_to(self.metric, 4)

@@ -7,44 +7,55 @@ other with equal parts of the rest.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import cast
 
 import numpy as np
 
 from rumor_server.statistics.tally import Tally
 from rumor_shared.mechanisms.pgr import Pgr, canonical_vector
 from rumor_shared.metric import Metric
-from rumor_simulations.crowd import Counts, Crowd, Floats, Octets
+from rumor_shared.part import Part
 from rumor_simulations.draws import integers, log_ratio, one_by_one, scored, uniform_counts
-from rumor_simulations.twins import over_few_values
+from rumor_simulations.mechanisms.population_model import PopulationModel
+from rumor_simulations.mechanisms.report_kinds import NumberReports
+from rumor_simulations.mechanisms.scaled_metric import scaled_to
+from rumor_simulations.population import Counts, Floats, Octets, PopulationCounts
 
 
-def crowd_tally(metric: Metric, crowd: Crowd, rng: np.random.Generator) -> Tally:
-    """Draw how often each point came."""
-    mechanism = cast(Pgr, metric.mechanism)
-    held = crowd.in_domain(metric)
-    n = int(held.sum())
-    by_chance = Fraction(mechanism.orthogonal, mechanism.points)
-    kept = rng.binomial(held, float((mechanism.p - by_chance) / (1 - by_chance)))
-    counts = uniform_counts(n - int(kept.sum()), mechanism.points, rng)
-    vectors = _vectors(mechanism, range(len(held)))
-    for value in one_by_one(kept):
-        points = _orthogonal(mechanism, vectors[value], rng)
-        counts += np.bincount(points, minlength=mechanism.points)
-    return Tally(np.array([n]), counts[None, :])
+class PgrModel(Part[Pgr], NumberReports, PopulationModel):
+    """Plays populations under projective geometry response."""
 
+    takes = Pgr
 
-def evidence(metric: Metric, payloads: Octets, cohorts: Counts, texts: tuple[str, ...]) -> Floats:
-    """Return ln(p (K - c_s) / ((1 - p) c_s)) where the point is orthogonal to the text's."""
-    mechanism = cast(Pgr, metric.mechanism)
-    p, own = mechanism.p, mechanism.orthogonal
-    weight = log_ratio(p * (mechanism.points - own) / ((1 - p) * own))
-    answers, place = np.unique(integers(payloads), return_inverse=True)
-    products = (
-        _vectors(mechanism, answers.tolist())
-        @ _vectors(mechanism, [metric.indices[text] for text in texts]).T
-    )
-    return scored(weight, (products % mechanism.field == 0)[place])
+    def tally(self, population: PopulationCounts, rng: np.random.Generator) -> Tally:
+        """Draw how often each point came."""
+        mechanism = self.mechanism
+        held = population.in_domain(self.metric)
+        n = int(held.sum())
+        by_chance = Fraction(mechanism.orthogonal, mechanism.points)
+        kept = rng.binomial(held, float((mechanism.p - by_chance) / (1 - by_chance)))
+        counts = uniform_counts(n - int(kept.sum()), mechanism.points, rng)
+        vectors = _vectors(mechanism, range(len(held)))
+        for value in one_by_one(kept):
+            points = _orthogonal(mechanism, vectors[value], rng)
+            counts += np.bincount(points, minlength=mechanism.points)
+        return Tally(np.array([n]), counts[None, :])
+
+    def evidence(self, payloads: Octets, cohorts: Counts, texts: tuple[str, ...]) -> Floats:
+        """Return ln(p (K - c_s) / ((1 - p) c_s)) where the point is orthogonal to the text's."""
+        mechanism = self.mechanism
+        p, own = mechanism.p, mechanism.orthogonal
+        weight = log_ratio(p * (mechanism.points - own) / ((1 - p) * own))
+        answers, place = np.unique(integers(payloads), return_inverse=True)
+        products = (
+            _vectors(mechanism, answers.tolist())
+            @ _vectors(mechanism, [self.metric.indices[text] for text in texts]).T
+        )
+        return scored(weight, (products % mechanism.field == 0)[place])
+
+    def scaled_metric(self) -> Metric:
+        """Return the metric at its epsilon over four values: a line or plane of its own field."""
+        mechanism = self.mechanism
+        return scaled_to(self.metric, 4, field=mechanism.field)
 
 
 def _vectors(mechanism: Pgr, points: range | list[int]) -> Counts:
@@ -85,9 +96,3 @@ def _numbers(vectors: Counts, r: int) -> Counts:
     first = (powers - 1) // (r - 1)
     numbers: Counts = scaled @ powers + first[lead]
     return numbers
-
-
-def twin(metric: Metric) -> Metric:
-    """Return the metric at its epsilon over four values: a line or plane of its own field."""
-    mechanism = cast(Pgr, metric.mechanism)
-    return over_few_values(metric, 4, field=mechanism.field)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,56 +15,71 @@ from numpy.typing import NDArray
 from rumor_server.statistics.tally import Tally
 from rumor_shared.mechanisms.rappor import MIX, Rappor
 from rumor_shared.metric import Metric
+from rumor_shared.part import Part
 from rumor_simulations.cohort_hashes import CohortHashes
-from rumor_simulations.crowd import Counts, Crowd, Floats, Octets
 from rumor_simulations.draws import add_at, bit_matrix, log_ratio, scatter
+from rumor_simulations.mechanisms.population_model import PopulationModel
+from rumor_simulations.mechanisms.report_kinds import BitReports
+from rumor_simulations.population import Counts, Floats, Octets, PopulationCounts
 
 # Values by pairs of (value, cohort) to Bloom bits, int64 (pairs, hashes).
 Filters = Callable[[Counts, Counts], Counts]
 
 
-def crowd_tally(metric: Metric, crowd: Crowd, rng: np.random.Generator) -> Tally:
-    """Draw how often each bit was set in each cohort's first reports."""
-    mechanism = cast(Rappor, metric.mechanism)
-    members, with_bit = filled(metric, crowd, rng)
-    without = members[:, None] - with_bit
-    counts = rng.binomial(with_bit, float(mechanism.q_star))
-    counts += rng.binomial(without, float(mechanism.p_star))
-    return Tally(members, counts)
+class RapporModel(Part[Rappor], BitReports, PopulationModel):
+    """Plays populations under RAPPOR and basic RAPPOR."""
 
+    takes = Rappor
 
-def filled(metric: Metric, crowd: Crowd, rng: np.random.Generator) -> tuple[Counts, Counts]:
-    """Spread a crowd over cohorts; return members (cohorts,) and those with each Bloom bit.
+    def tally(self, population: PopulationCounts, rng: np.random.Generator) -> Tally:
+        """Draw how often each bit was set in each cohort's first reports."""
+        mechanism = self.mechanism
+        members, with_bit = self.filled(population, rng)
+        without = members[:, None] - with_bit
+        counts = rng.binomial(with_bit, float(mechanism.q_star))
+        counts += rng.binomial(without, float(mechanism.p_star))
+        return Tally(members, counts)
 
-    The second is int64 (cohorts, bits).
-    """
-    mechanism = cast(Rappor, metric.mechanism)
-    cohorts, bits = mechanism.cohorts, mechanism.bits
-    members = np.zeros(cohorts, dtype=np.int64)
-    with_bit = np.zeros(cohorts * bits, dtype=np.int64)
-    filters = _filters(metric, mechanism, crowd.texts)
-    for value, cohort, devices in scatter(crowd.counts, cohorts, rng):
-        add_at(members, cohort, devices)
-        found = filters(value, cohort)
-        weights = devices[:, None] * _first_of_each(found)
-        add_at(with_bit, cohort[:, None] * bits + found, weights)
-    return members, with_bit.reshape(cohorts, bits)
+    def filled(
+        self, population: PopulationCounts, rng: np.random.Generator
+    ) -> tuple[Counts, Counts]:
+        """Spread a crowd over cohorts; return members (cohorts,) and those with each Bloom bit.
 
+        The second is int64 (cohorts, bits).
+        """
+        mechanism = self.mechanism
+        cohorts, bits = mechanism.cohorts, mechanism.bits
+        members = np.zeros(cohorts, dtype=np.int64)
+        with_bit = np.zeros(cohorts * bits, dtype=np.int64)
+        filters = _filters(self.metric, mechanism, population.texts)
+        for value, cohort, devices in scatter(population.counts, cohorts, rng):
+            add_at(members, cohort, devices)
+            found = filters(value, cohort)
+            weights = devices[:, None] * _first_of_each(found)
+            add_at(with_bit, cohort[:, None] * bits + found, weights)
+        return members, with_bit.reshape(cohorts, bits)
 
-def evidence(metric: Metric, payloads: Octets, cohorts: Counts, texts: tuple[str, ...]) -> Floats:
-    """Return the log-likelihood of each text, less that of a filter without bits."""
-    mechanism = cast(Rappor, metric.mechanism)
-    high, low = mechanism.q_star, mechanism.p_star
-    if_set, if_clear = log_ratio(high / low), log_ratio((1 - high) / (1 - low))
-    filters = _filters(metric, mechanism, texts)
-    reported = bit_matrix(payloads, mechanism.bits)
-    rows = np.arange(len(payloads))
-    scores = np.empty((len(payloads), len(texts)))
-    for i in range(len(texts)):
-        found = filters(np.full(len(payloads), i), cohorts)
-        each = np.where(reported[rows[:, None], found], if_set, if_clear)
-        scores[:, i] = (each * _first_of_each(found)).sum(axis=1)
-    return scores
+    def evidence(self, payloads: Octets, cohorts: Counts, texts: tuple[str, ...]) -> Floats:
+        """Return the log-likelihood of each text, less that of a filter without bits."""
+        mechanism = self.mechanism
+        high, low = mechanism.q_star, mechanism.p_star
+        if_set, if_clear = log_ratio(high / low), log_ratio((1 - high) / (1 - low))
+        filters = _filters(self.metric, mechanism, texts)
+        reported = bit_matrix(payloads, mechanism.bits)
+        rows = np.arange(len(payloads))
+        scores = np.empty((len(payloads), len(texts)))
+        for i in range(len(texts)):
+            found = filters(np.full(len(payloads), i), cohorts)
+            each = np.where(reported[rows[:, None], found], if_set, if_clear)
+            scores[:, i] = (each * _first_of_each(found)).sum(axis=1)
+        return scores
+
+    def scaled_metric(self) -> Metric:
+        """Return the metric with its probabilities over filters of two values' bits plus one."""
+        mechanism = self.mechanism
+        bits = min(mechanism.bits, 2 * mechanism.hashes + 1)
+        values = mechanism.values[:bits] if mechanism.values is not None else None
+        return replace(self.metric, mechanism=replace(mechanism, bits=bits, values=values))
 
 
 def _filters(metric: Metric, mechanism: Rappor, texts: tuple[str, ...]) -> Filters:
@@ -90,11 +104,3 @@ def _first_of_each(found: Counts) -> NDArray[np.bool_]:
     for later in range(1, found.shape[1]):
         first[:, later] = (found[:, :later] != found[:, later : later + 1]).all(axis=1)
     return first
-
-
-def twin(metric: Metric) -> Metric:
-    """Return the metric with its probabilities over filters of two values' bits and one more."""
-    mechanism = cast(Rappor, metric.mechanism)
-    bits = min(mechanism.bits, 2 * mechanism.hashes + 1)
-    values = mechanism.values[:bits] if mechanism.values is not None else None
-    return replace(metric, mechanism=replace(mechanism, bits=bits, values=values))

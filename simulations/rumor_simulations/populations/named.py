@@ -84,7 +84,7 @@ POPULATIONS: dict[str, Callable[[int], Population[str]]] = {
 }
 
 
-def population(name: str, k: int) -> Population[str]:
+def named_population(name: str, k: int) -> Population[str]:
     """Return the population `name` with at most k values. Raises PopulationError."""
     if name not in POPULATIONS:
         raise PopulationError(f"there is no population {name!r}; choose {', '.join(POPULATIONS)}")

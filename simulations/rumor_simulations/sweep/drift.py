@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from rumor_server.statistics.mechanisms import tally_of
 from rumor_server.statistics.tally import Tally
-from rumor_shared.mechanism import mechanism_module
 from rumor_shared.metric import Metric
 from rumor_simulations.attacks.device import Device
-from rumor_simulations.crowd import Counts, Crowd
-from rumor_simulations.populations.named import population
+from rumor_simulations.population import Counts, PopulationCounts
+from rumor_simulations.populations.named import named_population
 from rumor_simulations.sweep.measures import estimated
 from rumor_simulations.sweep.setting import MEMOISED, Setting, sweep_metric
 
@@ -29,7 +29,7 @@ def measure_drift(setting: Setting, seed: np.random.SeedSequence) -> list[dict[s
     what they are.
     """
     rng = np.random.default_rng(seed)
-    whole = population(setting.population, setting.k)
+    whole = named_population(setting.population, setting.k)
     fields = {}
     if setting.mechanism in MEMOISED:
         fields["max_values"] = int(setting.extra["max_values"])
@@ -44,13 +44,13 @@ def measure_drift(setting: Setting, seed: np.random.SeedSequence) -> list[dict[s
         if day in MOVES:
             held[rng.random(setting.n) < MOVING] = target
         tally = _tally_day(metric, whole.values, held, devices)
-        crowd = Crowd(whole.values, np.bincount(held, minlength=len(whole.values)))
-        estimates = estimated(metric, tally, crowd)
+        population = PopulationCounts(whole.values, np.bincount(held, minlength=len(whole.values)))
+        estimates = estimated(metric, tally, population)
         rows.append(
             {
                 **setting.columns,
                 "day": day,
-                "share": float(crowd.shares[target]),
+                "share": float(population.shares[target]),
                 "estimate": float(estimates.frequency[target]),
                 "low": float(estimates.low[target]),
                 "high": float(estimates.high[target]),
@@ -67,8 +67,7 @@ def _tally_day(
     for device, value in zip(devices, held.tolist(), strict=True):
         answer = device.answer(metric, texts[value])
         payloads[answer.cohort].append(answer.payload)
-    adding = mechanism_module("rumor_server.statistics", mechanism.name).tally
     return Tally(
         np.array([len(of_cohort) for of_cohort in payloads], dtype=np.int64),
-        np.stack([adding(mechanism, of_cohort) for of_cohort in payloads]),
+        np.stack([tally_of(metric, of_cohort) for of_cohort in payloads]),
     )

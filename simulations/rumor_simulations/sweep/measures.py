@@ -15,14 +15,15 @@ from typing import Any
 import numpy as np
 
 from rumor_client.perturbation.randomness import Randomness
-from rumor_server.statistics.estimation import Estimates, estimate_metric
+from rumor_server.statistics.estimation import Estimates
+from rumor_server.statistics.mechanisms import estimate_metric, tally_of
 from rumor_server.statistics.tally import Tally
-from rumor_shared.mechanism import mechanism_module
 from rumor_shared.metric import Metric
 from rumor_simulations.attacks.guess import guess_success
 from rumor_simulations.audit.client import installed_client
-from rumor_simulations.crowd import Crowd, Floats, crowd_tally
-from rumor_simulations.populations.named import population
+from rumor_simulations.mechanisms import population_tally
+from rumor_simulations.population import Floats, PopulationCounts
+from rumor_simulations.populations.named import named_population
 from rumor_simulations.sweep.setting import Setting, sweep_metric
 
 TOP = 10
@@ -31,16 +32,18 @@ TOP = 10
 def measure(setting: Setting, seed: np.random.SeedSequence) -> list[dict[str, Any]]:
     """Draw a crowd, tally and estimate it, and return one row of measures."""
     rng = np.random.default_rng(seed)
-    crowd = Crowd.drawn(population(setting.population, setting.k), setting.n, rng)
-    metric = sweep_metric(setting.mechanism, setting.epsilon, crowd.texts)
+    population = PopulationCounts.drawn(
+        named_population(setting.population, setting.k), setting.n, rng
+    )
+    metric = sweep_metric(setting.mechanism, setting.epsilon, population.texts)
     start = time.perf_counter()
-    tally = draw_tally(setting, metric, crowd, rng)
+    tally = draw_tally(setting, metric, population, rng)
     tallied = time.perf_counter()
-    estimates = estimated(metric, tally, crowd)
+    estimates = estimated(metric, tally, population)
     return [
         {
             **setting.columns,
-            **accuracy(estimates, crowd.shares),
+            **accuracy(estimates, population.shares),
             "payload_bytes": metric.mechanism.payload_bytes,
             "cells": metric.mechanism.cells * metric.mechanism.cohorts,
             "tally_seconds": tallied - start,
@@ -49,14 +52,16 @@ def measure(setting: Setting, seed: np.random.SeedSequence) -> list[dict[str, An
     ]
 
 
-def draw_tally(setting: Setting, metric: Metric, crowd: Crowd, rng: np.random.Generator) -> Tally:
+def draw_tally(
+    setting: Setting, metric: Metric, population: PopulationCounts, rng: np.random.Generator
+) -> Tally:
     """Return the tally of a crowd: drawn from its law, or played by the client where asked."""
-    return (play_crowd if setting.real else crowd_tally)(metric, crowd, rng)
+    return (play_crowd if setting.real else population_tally)(metric, population, rng)
 
 
-def estimated(metric: Metric, tally: Tally, crowd: Crowd) -> Estimates:
+def estimated(metric: Metric, tally: Tally, population: PopulationCounts) -> Estimates:
     """Return estimates in the order of the crowd's texts."""
-    candidates = crowd.texts if metric.mechanism.values is None else None
+    candidates = population.texts if metric.mechanism.values is None else None
     return estimate_metric(metric, tally, candidates)
 
 
@@ -93,14 +98,13 @@ def accuracy(estimates: Estimates, truth: Floats) -> dict[str, Any]:
 _BLOCK = 1 << 14
 
 
-def play_crowd(metric: Metric, crowd: Crowd, rng: np.random.Generator) -> Tally:
+def play_crowd(metric: Metric, population: PopulationCounts, rng: np.random.Generator) -> Tally:
     """Return the tally of one report from every device, perturbed by the installed client.
 
     The noise is drawn from `rng`'s seed, so that a run can be repeated: for simulations only.
     """
     live = Randomness(random.Random(int(rng.integers(2**63))).randbytes)
     client, mechanism = installed_client(metric), metric.mechanism
-    adding = mechanism_module("rumor_server.statistics", mechanism.name).tally
     total = Tally.empty(mechanism)
     waiting: list[list[bytes]] = [[] for _ in range(mechanism.cohorts)]
     held = 0
@@ -109,10 +113,10 @@ def play_crowd(metric: Metric, crowd: Crowd, rng: np.random.Generator) -> Tally:
         for cohort, payloads in enumerate(waiting):
             if payloads:
                 total.reports[cohort] += len(payloads)
-                total.counts[cohort] += adding(mechanism, payloads)
+                total.counts[cohort] += tally_of(metric, payloads)
                 payloads.clear()
 
-    for text, count in zip(crowd.texts, crowd.counts.tolist(), strict=True):
+    for text, count in zip(population.texts, population.counts.tolist(), strict=True):
         for _ in range(count):
             cohort = live.below(mechanism.cohorts) if mechanism.cohorts > 1 else 0
             waiting[cohort].append(client.first_report(metric, text, cohort, live))
@@ -130,11 +134,13 @@ GUESSED = 4000
 def measure_frontier(setting: Setting, seed: np.random.SeedSequence) -> list[dict[str, Any]]:
     """Return one row: error of the estimates, and success of the best guess from one report."""
     rng = np.random.default_rng(seed)
-    crowd = Crowd.drawn(population(setting.population, setting.k), setting.n, rng)
-    metric = sweep_metric(setting.mechanism, setting.epsilon, crowd.texts)
-    estimates = estimated(metric, draw_tally(setting, metric, crowd, rng), crowd)
-    guessed = guess_success(metric, crowd.texts, min(GUESSED, setting.n), 1, rng)
-    return [{**setting.columns, **accuracy(estimates, crowd.shares), "guessed": guessed}]
+    population = PopulationCounts.drawn(
+        named_population(setting.population, setting.k), setting.n, rng
+    )
+    metric = sweep_metric(setting.mechanism, setting.epsilon, population.texts)
+    estimates = estimated(metric, draw_tally(setting, metric, population, rng), population)
+    guessed = guess_success(metric, population.texts, min(GUESSED, setting.n), 1, rng)
+    return [{**setting.columns, **accuracy(estimates, population.shares), "guessed": guessed}]
 
 
 # Half of all devices agree; `tilt` is how much likelier those with the commonest value are to.
@@ -147,11 +153,13 @@ def measure_opt_in(setting: Setting, seed: np.random.SeedSequence) -> list[dict[
     Devices with the commonest value agree with .5 (1 + tilt), all others with .5 (1 - tilt).
     """
     rng = np.random.default_rng(seed)
-    everyone = Crowd.drawn(population(setting.population, setting.k), setting.n, rng)
+    everyone = PopulationCounts.drawn(
+        named_population(setting.population, setting.k), setting.n, rng
+    )
     tilt = float(setting.extra["tilt"])
     agree = np.full(len(everyone.texts), CONSENT * (1 - tilt))
     agree[0] = CONSENT * (1 + tilt)
-    willing = Crowd(everyone.texts, rng.binomial(everyone.counts, agree))
+    willing = PopulationCounts(everyone.texts, rng.binomial(everyone.counts, agree))
     metric = sweep_metric(setting.mechanism, setting.epsilon, everyone.texts)
     estimates = estimated(metric, draw_tally(setting, metric, willing, rng), willing)
     truth, asked = float(everyone.shares[0]), float(willing.shares[0])

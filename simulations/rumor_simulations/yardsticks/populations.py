@@ -10,7 +10,7 @@ import numpy as np
 
 from rumor_shared.metric import Metric
 from rumor_shared.registry import registry_of
-from rumor_simulations.crowd import Crowd
+from rumor_simulations.population import PopulationCounts
 
 
 def values(k: int) -> tuple[str, ...]:
@@ -33,14 +33,14 @@ def question(mechanism: str, epsilon: str, k: int, **fields: int) -> Metric:
     return registry_of({"metrics": {"yardstick": table}}).metric("yardstick")
 
 
-def zipf(k: int, n: int, exponent: float, rng: np.random.Generator) -> Crowd:
+def zipf(k: int, n: int, exponent: float, rng: np.random.Generator) -> PopulationCounts:
     """Return n devices that draw one of k values with probability rank^-exponent, normalised."""
     weights = np.arange(1, k + 1, dtype=np.float64) ** -exponent
-    return Crowd(values(k), rng.multinomial(n, weights / weights.sum()))
+    return PopulationCounts(values(k), rng.multinomial(n, weights / weights.sum()))
 
 
-def spike(k: int, n: int) -> Crowd:
+def spike(k: int, n: int) -> PopulationCounts:
     """Return n devices that all have the first of k values."""
     counts = np.zeros(k, dtype=np.int64)
     counts[0] = n
-    return Crowd(values(k), counts)
+    return PopulationCounts(values(k), counts)

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from rumor_server.statistics.walsh_hadamard import walsh_hadamard
+from rumor_server.statistics.transforms import walsh_hadamard
 from rumor_simulations.yardsticks.yardstick import Yardstick
 
 # Variances are quadratic in x, so ends and middle tell the worst.

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor_server.statistics.estimation import estimate_metric
+from rumor_server.statistics.mechanisms import estimate_metric
 from rumor_server.statistics.tally import Tally
 from rumor_shared.mechanisms.subset import Subset
 from rumor_shared.metric import Metric
 from rumor_simulations.attacks.poisoning import Poison, poisoning
-from rumor_simulations.crowd import Counts, Crowd, crowd_tally
+from rumor_simulations.mechanisms import population_tally
+from rumor_simulations.population import Counts, PopulationCounts
 from rumor_simulations.yardsticks.populations import question, spike, values, zipf
 from rumor_simulations.yardsticks.unoffered import BlockHadamard
 from rumor_simulations.yardsticks.yardstick import Yardstick
@@ -69,10 +69,10 @@ def measure_local_hashing(runs: int) -> Iterator[Yardstick]:
     metric = question("local_hashing", "1", k, cohorts=16_384)
     stated, squares = [], []
     for _ in range(runs):
-        crowd = zipf(k, n, 1.1, rng)
-        estimates = estimate_metric(metric, crowd_tally(metric, crowd, rng))
+        population = zipf(k, n, 1.1, rng)
+        estimates = estimate_metric(metric, population_tally(metric, population, rng))
         stated.append(n**2 * float(np.square(estimates.std_error).mean()))
-        squares.append(float(np.square(estimates.frequency * n - crowd.counts).mean()))
+        squares.append(float(np.square(estimates.frequency * n - population.counts).mean()))
     predicted = float(np.mean(stated))
     ideal = n * 4 * math.e / (math.e - 1) ** 2
     what = (
@@ -82,11 +82,11 @@ def measure_local_hashing(runs: int) -> Iterator[Yardstick]:
     yield _drawn("LH", what, predicted, None, np.array(squares))
 
 
-def subset_tally(metric: Metric, crowd: Crowd, rng: np.random.Generator) -> Tally:
-    """Draw each device's set by ranking random keys: faster than `crowd_tally` for few devices."""
-    mechanism = cast(Subset, metric.mechanism)
+def subset_tally(metric: Metric, population: PopulationCounts, rng: np.random.Generator) -> Tally:
+    """Draw each device's set by ranking random keys: faster than a model for few devices."""
+    mechanism = Subset.of(metric.mechanism)
     k, w = len(mechanism.values), mechanism.size
-    values: Counts = np.repeat(np.arange(k), crowd.counts)
+    values: Counts = np.repeat(np.arange(k), population.counts)
     counts = np.zeros(k, dtype=np.int64)
     for start in range(0, len(values), _SETS):
         own = values[start : start + _SETS]
@@ -110,7 +110,7 @@ def _pgr_files(
 ) -> Yardstick:
     k, n = 22_000, 1000
     metric = question(mechanism, epsilon, k, **fields)
-    draw = subset_tally if mechanism == "subset" else crowd_tally
+    draw = subset_tally if mechanism == "subset" else population_tally
     squares = mean_squares(metric, lambda: zipf(k, n, 1.0, rng), draw, runs, rng)
     what = f"{mechanism}, n = 1000, k = 22,000, Zipf 1.0, epsilon {epsilon}"
     return _drawn(name, what, n * _absent_variance(metric), published, squares)
@@ -136,7 +136,7 @@ def _blocks(
 def _oue_spike(epsilon: str, published: float, runs: int, rng: np.random.Generator) -> Yardstick:
     k, n = 1024, 1000
     metric = question("oue", epsilon, k)
-    squares = mean_squares(metric, lambda: spike(k, n), crowd_tally, runs, rng)
+    squares = mean_squares(metric, lambda: spike(k, n), population_tally, runs, rng)
     what = f"oue, n = 1000, k = 1024, all devices alike, epsilon {epsilon}"
     # A share's variance is larger by f / n (formulas 1.2): n / k in the mean over all values.
     predicted = n * _absent_variance(metric) + n / k
@@ -145,17 +145,17 @@ def _oue_spike(epsilon: str, published: float, runs: int, rng: np.random.Generat
 
 def mean_squares(
     metric: Metric,
-    populate: Callable[[], Crowd],
-    draw: Callable[[Metric, Crowd, np.random.Generator], Tally],
+    populate: Callable[[], PopulationCounts],
+    draw: Callable[[Metric, PopulationCounts, np.random.Generator], Tally],
     runs: int,
     rng: np.random.Generator,
 ) -> Floats:
     """Return float64 (runs,): the mean squared error over all values of each run."""
     squares = []
     for _ in range(runs):
-        crowd = populate()
-        estimates = estimate_metric(metric, draw(metric, crowd, rng))
-        errors: Floats = estimates.frequency * crowd.n - crowd.counts
+        population = populate()
+        estimates = estimate_metric(metric, draw(metric, population, rng))
+        errors: Floats = estimates.frequency * population.n - population.counts
         squares.append(float(np.square(errors).mean()))
     return np.array(squares)
 
@@ -188,9 +188,9 @@ def measure_poisoning(runs: int) -> Iterator[Yardstick]:
     k, n = 64, 100_000
     counts = np.zeros(k, dtype=np.int64)
     counts[0], counts[-1] = round(n * (1 - _SHARE)), round(n * _SHARE)
-    crowd, targets = Crowd(values(k), counts), values(k)[-_TARGETS:]
+    population, targets = PopulationCounts(values(k), counts), values(k)[-_TARGETS:]
     rng = np.random.default_rng(6)
-    for gain in poisoning(question("oue", "1", k), crowd, targets, _FAKES, runs, rng):
+    for gain in poisoning(question("oue", "1", k), population, targets, _FAKES, runs, rng):
         if gain.poison is Poison.MAXIMAL:
             what = "gain of 5% of fakes on ten values of 1% together, oue, epsilon 1"
             yield Yardstick("Y15", what, gain.predicted, _PUBLISHED, gain.gain, gain.std_error)

@@ -12,10 +12,10 @@ import pytest
 from tests.harness.devices import KRR, RAPPOR, device, registry_with
 
 from rumor_client import MemoryState
+from rumor_client.perturbation.mechanisms.table import memoised_perturber
 from rumor_client.perturbation.perturb import perturb, series_of
 from rumor_client.perturbation.randomness import Randomness, permanent_randomness, system_randomness
 from rumor_client.state.protocol import Identity, State
-from rumor_shared.mechanism import mechanism_module
 from rumor_shared.metric import Metric
 from rumor_shared.registry import Registry
 from rumor_shared.wire import length_prefixed
@@ -45,9 +45,8 @@ def answering(
 def test_a_permanent_answer_is_the_same_for_ever() -> None:
     """One value gives one permanent answer, in any state, from secret and value alone."""
     metric = browser()
-    module = mechanism_module("rumor_client.perturbation", "rappor")
-    expected = module.permanent(
-        metric, "x", 5, permanent_randomness(IDENTITY.secret, "browser", 1, 5, b"x")
+    expected = memoised_perturber(metric).permanent(
+        "x", 5, permanent_randomness(IDENTITY.secret, "browser", 1, 5, b"x")
     )
     for _ in range(2):
         answer = answering(metric, MemoryState())

@@ -27,7 +27,7 @@ from tests.client.perturbation.mechanisms.exact_law import report_law
 from tests.harness.hmac_drbg import HmacDrbg
 from tests.harness.rappor_secret import cohort_of_secret, permanent_stream
 
-from rumor_client.perturbation.mechanisms import rappor
+from rumor_client.perturbation.mechanisms.rappor import RapporPerturber
 from rumor_client.perturbation.randomness import Randomness, permanent_randomness
 from rumor_client.perturbation.rappor_secret import respond
 from rumor_shared.mechanisms.rappor import Rappor
@@ -158,9 +158,9 @@ def test_python_encoder() -> None:
         bloom = bloom_of(row["value"], row["cohort"], params["h"], params["k"], PYTHON)
         assert bloom == row["bloom"]
         stream = permanent_stream(PYTHON, row["secret"].encode(), "", bloom, params["k"])
-        answer = rappor.permanent(metric, row["value"], row["cohort"], stream)
+        answer = RapporPerturber(metric).permanent(row["value"], row["cohort"], stream)
         assert int.from_bytes(answer, "little") == row["prr"]
-        payload = rappor.instantaneous(metric, answer, Masks(row["p_mask"], row["q_mask"]))
+        payload = RapporPerturber(metric).instantaneous(answer, Masks(row["p_mask"], row["q_mask"]))
         reported = int.from_bytes(payload, "little")
         assert reported == row["irr"]
         assert f"{reported:0{mechanism.bits}b}" == row["irr_string"]
@@ -337,7 +337,7 @@ def test_reports_of_a_simulation(client: RapporClient) -> None:
         bloom = bloom_of(truth["value"], cohort, h, k, client)
         assert f"{bloom:0{k}b}" == report["bloom"]
         stream = permanent_stream(client, secret, "metric-name", bloom, k)
-        answer = rappor.permanent(metric, truth["value"], cohort, stream)
+        answer = RapporPerturber(metric).permanent(truth["value"], cohort, stream)
         assert f"{int.from_bytes(answer, 'little'):0{k}b}" == report["prr"]
 
 
@@ -389,8 +389,8 @@ def test_every_bit_at_its_own_rate(client: str) -> None:
     payloads = []
     for _ in range(20_000):
         chance = permanent_randomness(source.randbytes(32), metric.name, 1, 3, b"value")
-        answer = rappor.permanent(metric, "value", 3, chance)
-        payloads.append(rappor.instantaneous(metric, answer, live))
+        answer = RapporPerturber(metric).permanent("value", 3, chance)
+        payloads.append(RapporPerturber(metric).instantaneous(answer, live))
     owned = set(mechanism.filter_bits(b"value", metric.key, 3))
     rates = [mechanism.q_star if i in owned else mechanism.p_star for i in range(19)]
     check_rates(bit_counts(payloads, 19), rates, len(payloads))

@@ -11,7 +11,7 @@ from rumor_server.app import Collector as App
 from rumor_server.http import openapi_examples as examples
 from rumor_server.http.routes.estimates import MetricsPage
 from rumor_server.ingestion.batch import decode_batch, decode_retractions
-from rumor_server.queries.service import EstimatesPage, Row
+from rumor_server.queries.rows import EstimatesPage, Row
 from rumor_shared.registry import parse_registry
 
 

@@ -195,7 +195,7 @@ def test_hides_a_fault_of_its_own(
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError(SECRET)
 
-    monkeypatch.setattr("rumor_server.http.routes.estimates.release", fail)
+    monkeypatch.setattr("rumor_server.queries.service.estimate_metric", fail)
     monkeypatch.setattr("rumor_server.http.routes.reports.screen_batch", fail)
     check(running.client.get(ESTIMATES), 500)
     body = {"sdk": "x", "day": "2026-11-30", "pseudonym": "A" * 22 + "==", "reports": []}

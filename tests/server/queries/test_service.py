@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from tests.harness.collector import batch, collector, days_ago, registry, report
 
-from rumor_server.queries.service import Row, as_csv, defused, most_reports, release
+from rumor_server.queries.question import most_reports
+from rumor_server.queries.rows import Row, defused, rows_csv
+from rumor_server.queries.service import QueryService
 from rumor_server.storage.sqlite.store import SqliteStore
 
 MEMOISED = """
@@ -103,5 +105,6 @@ def test_writes_numbers_as_numbers(tmp_path: Path) -> None:
         assert row["significant"] == str(expected["significant"]).lower()
     assert any(float(row["frequency"]) < 0 for row in rows)
     store = SqliteStore(database)
-    assert as_csv(release(store, "m")) == answer.text
+    service = QueryService(store)
+    assert rows_csv(service.estimates(service.question("m")).rows) == answer.text
     store.close()

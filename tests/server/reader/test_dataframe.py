@@ -12,8 +12,8 @@ from tests.docs.blocks import HOUSE
 from tests.harness.collector import REGISTRY, batch, compact, report
 from tests.harness.collector_process import Serving
 
-from rumor_server.queries.service import Row
-from rumor_server.reader import dataframe as analyst
+from rumor_server import analyst
+from rumor_server.queries.rows import Row
 
 LASTING = REGISTRY.replace("2026-12-31", "2999-12-31")
 TODAY = datetime.now(UTC).date()

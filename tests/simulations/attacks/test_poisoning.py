@@ -12,7 +12,7 @@ import pytest
 from rumor_shared.mechanisms.unary import Unary
 from rumor_shared.metric import Metric
 from rumor_simulations.attacks.poisoning import Gain, Poison, poisoning
-from rumor_simulations.crowd import Crowd
+from rumor_simulations.population import PopulationCounts
 from rumor_simulations.sweep.setting import sweep_metric
 
 PURE = ("krr", "oue", "sue", "subset", "hadamard", "pgr", "basic_rappor", "binary")
@@ -26,8 +26,8 @@ def gains(metric: Metric, n: int, runs: int, targets: int = R) -> dict[Poison, G
     counts = np.zeros(len(values), dtype=np.int64)
     counts[0] = n - rare
     counts[-1] = rare
-    crowd = Crowd(values, counts)
-    found = poisoning(metric, crowd, values[-targets:], BETA, runs, np.random.default_rng(1))
+    population = PopulationCounts(values, counts)
+    found = poisoning(metric, population, values[-targets:], BETA, runs, np.random.default_rng(1))
     return {gain.poison: gain for gain in found}
 
 
@@ -89,7 +89,7 @@ def test_open_domain_is_refused() -> None:
     """Filters have no p and q of a value, and say so."""
     metric = sweep_metric("rappor", "1", values(4))
     with pytest.raises(ValueError, match="not of a pure mechanism"):
-        poisoning(metric, Crowd.of({"a": 10}), ["a"], 0.05, 1, np.random.default_rng(1))
+        poisoning(metric, PopulationCounts.of({"a": 10}), ["a"], 0.05, 1, np.random.default_rng(1))
 
 
 def test_influence_is_bounded() -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rumor_server.statistics.estimation import estimate_metric
 from rumor_server.statistics.estimation.robust import influence, robust_interval
+from rumor_server.statistics.mechanisms import estimate_metric, tally_of
 from rumor_server.statistics.tally import Tally
-from rumor_shared.mechanism import mechanism_module
 from rumor_shared.metric import Metric
 from rumor_simulations.attacks.poisoning import Poison, craft
-from rumor_simulations.crowd import Crowd, crowd_tally
+from rumor_simulations.mechanisms import population_tally
+from rumor_simulations.population import PopulationCounts
 from rumor_simulations.sweep.setting import sweep_metric
 
 SHARE, N, RUNS = 0.05, 20_000, 2000
@@ -23,8 +23,7 @@ def poisoned(metric: Metric, favoured: str, fakes: int) -> Tally:
     """The tally of fakes with the maximal gain for one value."""
     rng = np.random.default_rng(1)
     payloads = craft(metric, Poison.MAXIMAL, [favoured], fakes, rng)
-    adding = mechanism_module("rumor_server.statistics", metric.mechanism.name).tally
-    return Tally(np.array([fakes]), adding(metric.mechanism, payloads)[None, :])
+    return Tally(np.array([fakes]), tally_of(metric, payloads)[None, :])
 
 
 def held(metric: Metric, favoured: str, share: float) -> tuple[float, float]:
@@ -32,14 +31,14 @@ def held(metric: Metric, favoured: str, share: float) -> tuple[float, float]:
     fakes = round(N * SHARE)
     counts = np.full(len(VALUES), (N - fakes) // len(VALUES))
     counts[0] += N - fakes - counts.sum()
-    crowd, forged = Crowd(VALUES, counts), poisoned(metric, favoured, fakes)
-    truth = float(crowd.shares[1])
+    population, forged = PopulationCounts(VALUES, counts), poisoned(metric, favoured, fakes)
+    truth = float(population.shares[1])
     most = influence([metric.mechanism])
     assert most is not None
     rng = np.random.default_rng(2)
     plain = robust = 0
     for _ in range(RUNS):
-        estimates = estimate_metric(metric, crowd_tally(metric, crowd, rng) + forged)
+        estimates = estimate_metric(metric, population_tally(metric, population, rng) + forged)
         low, high = float(estimates.low[1]), float(estimates.high[1])
         plain += low <= truth <= high
         low, high = robust_interval(low, high, share, most)

@@ -92,7 +92,7 @@ def test_length_by_value_is_caught() -> None:
 
 
 @pytest.mark.parametrize("mechanism", ["sue", "basic_rappor", "rappor", "cms", "subset"])
-def test_wide_domain_is_certified_by_a_twin(mechanism: str) -> None:
+def test_wide_domain_is_certified_scaled_down(mechanism: str) -> None:
     """A vector of hundreds of bits is judged by few bits of the same code and probabilities."""
     wide: dict[str, dict[str, Any]] = {
         "rappor": {"bits": 256, "cohorts": 64},
@@ -102,5 +102,5 @@ def test_wide_domain_is_certified_by_a_twin(mechanism: str) -> None:
     metric = standard_metric(mechanism, "1", **fields)
     certificate = certify_report(metric, installed_client(metric))
     assert isinstance(certificate, Certificate)
-    assert certificate.twin
+    assert certificate.scaled
     assert certificate.tight

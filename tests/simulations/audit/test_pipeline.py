@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rumor_client.perturbation.mechanisms import local_hashing
+from rumor_client.perturbation.mechanisms.local_hashing import LocalHashingPerturber
 from rumor_client.perturbation.randomness import Randomness, system_randomness
-from rumor_shared.metric import Metric
 from rumor_simulations.audit.pipeline import CHECKS, audit_pipeline
 from rumor_simulations.audit.probe import INSTALLED, run_probe
 
@@ -66,12 +65,12 @@ def test_slots_beyond_the_cap_are_caught(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_length_by_value_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted fault: a payload as long as its text."""
-    perturb = local_hashing.perturb
+    perturb = LocalHashingPerturber.perturb
 
-    def as_long(metric: Metric, text: str, cohort: int, live: Randomness) -> bytes:
-        return perturb(metric, text, cohort, live) + bytes(len(text))
+    def as_long(self: LocalHashingPerturber, text: str, cohort: int, live: Randomness) -> bytes:
+        return perturb(self, text, cohort, live) + bytes(len(text))
 
-    monkeypatch.setattr(local_hashing, "perturb", as_long)
+    monkeypatch.setattr(LocalHashingPerturber, "perturb", as_long)
     assert CHECKS["messages have one length"](tmp_path, INSTALLED) is not None
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tests.harness.mechanism_faults import FINE_FAULTS
 
+from rumor_shared.mechanisms.table import installed_names
 from rumor_shared.metric import Metric
 from rumor_simulations.audit.client import Client, installed_client
 from rumor_simulations.audit.pipeline import Check
-from rumor_simulations.audit.plan import installed_mechanisms
 from rumor_simulations.audit.self_check import check, check_mechanisms, check_pipeline
 
 
@@ -15,7 +15,7 @@ def test_installed_client_is_well() -> None:
     """Every mechanism is enumerated and every promise tried: one row each says that all is well."""
     rows = check()
     assert [well for well, _ in rows] == [True, True]
-    assert rows[0][1].startswith(f"{len(installed_mechanisms())} mechanisms")
+    assert rows[0][1].startswith(f"{len(installed_names())} mechanisms")
 
 
 def test_planted_fault_is_told() -> None:

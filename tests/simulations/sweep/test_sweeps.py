@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from rumor_simulations.commands.simulate import main
-from rumor_simulations.crowd import Crowd
+from rumor_simulations.population import PopulationCounts
 from rumor_simulations.populations.named import (
     POPULATIONS,
     PopulationError,
-    population,
+    named_population,
     words,
 )
 from rumor_simulations.sweep.experiments import EXPERIMENTS, SLOW, Options, run, seed_of
@@ -63,9 +63,11 @@ def test_error_is_the_stated_one(mechanism: str) -> None:
 def test_wrong_debiasing_is_caught() -> None:
     """Planted fault: counts read at another epsilon are wrong by far more than stated."""
     rng = np.random.default_rng(1)
-    crowd = Crowd.drawn(population("zipf", 8), 2000, rng)
-    tally = draw_tally(setting("oue"), sweep_metric("oue", "1", crowd.texts), crowd, rng)
-    found = accuracy(estimated(sweep_metric("oue", "2", crowd.texts), tally, crowd), crowd.shares)
+    population = PopulationCounts.drawn(named_population("zipf", 8), 2000, rng)
+    tally = draw_tally(setting("oue"), sweep_metric("oue", "1", population.texts), population, rng)
+    found = accuracy(
+        estimated(sweep_metric("oue", "2", population.texts), tally, population), population.shares
+    )
     assert found["rmse"] > 5 * found["stated_rmse"]
 
 
@@ -94,7 +96,7 @@ def test_played_and_drawn_crowds_agree() -> None:
 def test_populations_have_the_values_asked_for(name: str) -> None:
     """Each population has at most k values, and its shares sum to 1."""
     try:
-        found = population(name, 12)
+        found = named_population(name, 12)
     except PopulationError as missing:
         pytest.skip(str(missing))
     assert 2 <= len(found.values) <= 12

@@ -1,1 +1,1 @@
-"""One module a mechanism: how it perturbs a value on the device."""
+"""One module a mechanism: how it perturbs a value on the device; `table` finds it by its name."""

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from datetime import date
 
 import numpy as np
-
-from rumor_server.statistics.estimates import Floats
+from numpy.typing import NDArray
 
 MINUS = "\N{MINUS SIGN}"
 # A share to a millionth: the finest that a million reports could ever resolve.
@@ -27,7 +26,7 @@ def plural(number: int, one: str, many: str | None = None) -> str:
     return f"{count(number)} {one if number == 1 else many or one + 's'}"
 
 
-def decimals_for(std_errors: Floats | Sequence[float]) -> int:
+def decimals_for(std_errors: NDArray[np.float64] | Sequence[float]) -> int:
     """Return how many decimals a percentage gets: two digits of the median error."""
     errors = np.asarray(std_errors, dtype=np.float64)
     errors = errors[errors > 0]

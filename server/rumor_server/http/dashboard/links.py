@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
 
-from rumor_server.http.dashboard.metric_page import MetricPage
+from rumor_server.http.dashboard.contents import MetricPage
 from rumor_server.http.dashboard.view import MAX_FOLLOWED, Sort
 
 _USUAL_DAYS = (7, 28, 91)

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rumor_server.http.dashboard.bar_chart import Bar, BarChart, bar_chart
-from rumor_server.http.dashboard.changes import ChangeRow
+from rumor_server.http.dashboard.contents import MetricPage
 from rumor_server.http.dashboard.formats import decimals_for, percent, plural, signed
-from rumor_server.http.dashboard.metric_page import MetricPage
-from rumor_server.http.dashboard.trend import TrendRow
 from rumor_server.http.dashboard.trend_chart import Panel, panel
-from rumor_server.http.dashboard.value_table import ValueRow
-from rumor_server.queries.service import Status
+from rumor_server.queries.comparison import ChangeRow
+from rumor_server.queries.question import Status
+from rumor_server.queries.rows import Row
+from rumor_server.queries.trend import TrendRow
 
 # A label that lists more than this is no summary.
 _SUMMED_UP = 3
 
 
-def values_chart(page: MetricPage, rows: Sequence[ValueRow], decimals: int) -> BarChart | None:
+def values_chart(page: MetricPage, rows: Sequence[Row], decimals: int) -> BarChart | None:
     """Return the bars of some values, or None where nothing may or can be shown."""
     if page.measured.status is not Status.OK:
         return None
@@ -96,22 +96,3 @@ def changes_chart(rows: Sequence[ChangeRow]) -> BarChart:
             )
         )
     return bar_chart(bars, "")
-
-
-def unexplained_words(page: MetricPage) -> str:
-    """Return what the share that no candidate explains means for this list."""
-    estimates = page.measured.estimates
-    share, error = estimates.unexplained, estimates.unexplained_std_error
-    if share is None or error is None:
-        return ""
-    if share > 3 * error:
-        return (
-            "That is more than noise: values are missing from the list. Bring a longer one to "
-            "learn which."
-        )
-    if share < -3 * error:
-        return (
-            "That is below 0 by more than noise: candidates share bits and are counted twice, or "
-            "the list is too long for so few reports."
-        )
-    return "That is within the noise: the list may well hold every value there is."

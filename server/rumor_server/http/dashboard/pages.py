@@ -9,18 +9,18 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from rumor_server.http.candidates import MAX_CANDIDATES
-from rumor_server.http.dashboard import formats, page_charts
+from rumor_server.http.dashboard import formats, page_charts, words
+from rumor_server.http.dashboard.contents import MetricPage, MetricsPage
 from rumor_server.http.dashboard.links import Links
-from rumor_server.http.dashboard.metric_page import MetricPage
-from rumor_server.http.dashboard.metrics_page import MetricsPage
-from rumor_server.http.dashboard.upload import FILE, TEXTS
-from rumor_server.http.dashboard.value_table import top_rows, value_table
-from rumor_server.queries.service import Status
+from rumor_server.queries.candidate_lists import MAX_CANDIDATES
+from rumor_server.queries.question import Status
 from rumor_shared.epsilon import MICRO
 from rumor_shared.version import __version__
 
 STATIC = {"dashboard.css": "text/css; charset=utf-8", "icon.svg": "image/svg+xml"}
+# The fields of the form that brings candidates.
+FILE = "file"
+TEXTS = "texts"
 # What the form offers; an address may ask for others.
 _ALPHAS = (0.1, 0.05, 0.01)
 _TOPS = (10, 20, 50, 100)
@@ -52,6 +52,9 @@ _ENVIRONMENT.filters.update(
     signed=formats.signed,
     probability=formats.probability,
     epsilon=lambda micro: formats.epsilon_text(micro / MICRO),
+    devices=words.devices_words,
+    activity=words.activity_words,
+    sparkline=words.sparkline_bars,
 )
 _ENVIRONMENT.globals.update(
     plural=formats.plural,
@@ -69,8 +72,8 @@ def render_metrics(page: MetricsPage, base: str) -> str:
 
 def render_metric(page: MetricPage, base: str, *, problem: str | None = None) -> str:
     """Return the page of a metric; `problem` is what was wrong with an upload."""
-    decimals = formats.decimals_for(page.measured.estimates.std_error)
-    top = top_rows(page.measured, page.view.top)
+    decimals = formats.decimals_for(page.measured.std_errors)
+    top = page.top_rows()
     chart = page_charts.values_chart(page, top, decimals)
     changes = page_charts.changes(page)
     links = Links(page, base)
@@ -84,12 +87,12 @@ def render_metric(page: MetricPage, base: str, *, problem: str | None = None) ->
         top=top,
         chart=chart,
         chart_label=page_charts.values_label(chart),
-        table=value_table(page.measured, page.view),
+        table=page.table(),
         panels=page_charts.panels(page, decimals),
         trend_table=page_charts.trend_table(page),
         changes=changes,
         changes_chart=page_charts.changes_chart(changes) if changes else None,
-        unexplained_words=page_charts.unexplained_words(page),
+        unexplained_words=words.unexplained_words(page.measured),
         links=links,
         link=links.to,
         alphas=sorted({*_ALPHAS, page.view.alpha}, reverse=True),

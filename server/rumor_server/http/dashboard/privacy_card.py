@@ -5,12 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from rumor_server.http.dashboard.activity import reports_a_day
 from rumor_server.http.dashboard.formats import certainty, count, day, epsilon_text, factor, plural
-from rumor_server.http.dashboard.linking import linking_bits
-from rumor_server.queries.cache import Question
-from rumor_server.statistics.authenticity.checks import fake_shift
-from rumor_server.statistics.estimation.support import is_pure
+from rumor_server.queries.privacy import Costs, costs_of
+from rumor_server.queries.question import Question
 from rumor_shared.epsilon import MICRO
 from rumor_shared.metric import Metric
 from rumor_shared.registry import Registry
@@ -48,12 +45,13 @@ class PrivacyCard:
 def privacy_card(question: Question, registry: Registry, busiest: int) -> PrivacyCard:
     """Return the card of a metric's newest revision; `busiest` is its best recent day's reports."""
     metric = question.newest
+    costs = costs_of(metric, registry, _FAKES)
     return PrivacyCard(
-        costs=(_report(metric), _a_day(metric, registry), _life(metric, registry)),
+        costs=(_report(metric), _a_day(costs, registry), _life(metric, costs)),
         topics=(
-            Topic("What the server knows", _known(metric)),
+            Topic("What the server knows", _known(metric, costs)),
             Topic("What it can't know", _unknown(metric)),
-            Topic("Who answers", _who(metric, busiest)),
+            Topic("Who answers", _who(metric, costs, busiest)),
             Topic("What is dropped, and why", _dropped(question, registry)),
         ),
     )
@@ -73,60 +71,53 @@ def _report(metric: Metric) -> Cost:
     )
 
 
-def _a_day(metric: Metric, registry: Registry) -> Cost:
-    most = max(reports_a_day(metric, registry), 1)
-    epsilon = metric.mechanism.epsilon_day(most) / MICRO
+def _a_day(costs: Costs, registry: Registry) -> Cost:
+    epsilon = costs.a_day / MICRO
     together = registry.daily_epsilon / MICRO
     return Cost(
         "A day",
         epsilon_text(epsilon),
         (
             "A device makes one report of this metric a day at most."
-            if most == 1
-            else f"A device makes at most {plural(most, 'report')} of this metric a day: together "
-            f"they multiply the odds by at most {factor(epsilon)}.",
+            if costs.reports_a_day == 1
+            else f"A device makes at most {plural(costs.reports_a_day, 'report')} of this metric a "
+            f"day: together they multiply the odds by at most {factor(epsilon)}.",
             f"All metrics together cost at most {epsilon_text(together)} a day. The device keeps "
             "this budget, and the server checks it again.",
         ),
     )
 
 
-def _life(metric: Metric, registry: Registry) -> Cost:
-    mechanism = metric.mechanism
-    caps = [cap for cap in (metric.lifetime_epsilon, registry.lifetime_epsilon) if cap is not None]
-    if mechanism.epsilon_infinity is not None:
-        total = min([mechanism.epsilon_infinity * mechanism.max_values, *caps]) / MICRO
-        each = mechanism.epsilon_infinity / MICRO
+def _life(metric: Metric, costs: Costs) -> Cost:
+    if costs.life is None:
         return Cost(
             "For life",
-            epsilon_text(total),
+            None,
             (
-                "A device answers from one permanent answer for each value, so repeating an answer "
-                f"for ever costs at most {epsilon_text(each)}: odds times {factor(each)}.",
-                f"It draws permanent answers for at most {plural(mechanism.max_values, 'value')}. "
-                "Whether and when an answer changed is not hidden.",
+                "Nothing bounds it: the budget renews every day and each report has fresh noise, "
+                "so an answer that never changes comes through with time.",
+                "A device that reports all it may has spent up to "
+                f"{epsilon_text(_YEAR * costs.a_day / MICRO)} in a year.",
             ),
         )
-    if caps:
-        total = min(caps) / MICRO
-        return Cost(
-            "For life",
-            epsilon_text(total),
-            (f"After that a device stops answering: odds times {factor(total)} at most.",),
-        )
-    yearly = _YEAR * mechanism.epsilon_day(max(reports_a_day(metric, registry), 1)) / MICRO
+    total, mechanism = costs.life / MICRO, metric.mechanism
+    if mechanism.epsilon_infinity is None:
+        stops = f"After that a device stops answering: odds times {factor(total)} at most."
+        return Cost("For life", epsilon_text(total), (stops,))
+    each = mechanism.epsilon_infinity / MICRO
     return Cost(
         "For life",
-        None,
+        epsilon_text(total),
         (
-            "Nothing bounds it: the budget renews every day and each report has fresh noise, so "
-            "an answer that never changes comes through with time.",
-            f"A device that reports all it may has spent up to {epsilon_text(yearly)} in a year.",
+            "A device answers from one permanent answer for each value, so repeating an answer "
+            f"for ever costs at most {epsilon_text(each)}: odds times {factor(each)}.",
+            f"It draws permanent answers for at most {plural(mechanism.max_values, 'value')}. "
+            "Whether and when an answer changed is not hidden.",
         ),
     )
 
 
-def _known(metric: Metric) -> tuple[str, ...]:
+def _known(metric: Metric, costs: Costs) -> tuple[str, ...]:
     mechanism = metric.mechanism
     sentences = [
         "That a device answered, on which day, and its noisy report, while it adds that report up. "
@@ -141,7 +132,7 @@ def _known(metric: Metric) -> tuple[str, ...]:
         )
     elif mechanism.cohorts > 1:
         sentences.append("A hash function that is drawn anew for each report and says nothing.")
-    bits = linking_bits(mechanism)
+    bits = costs.linking_bits
     if bits:
         sentences.append(
             f"Someone who sees single reports of two days could link them: permanent answers and "
@@ -160,7 +151,7 @@ def _unknown(metric: Metric) -> tuple[str, ...]:
     )
 
 
-def _who(metric: Metric, busiest: int) -> tuple[str, ...]:
+def _who(metric: Metric, costs: Costs, busiest: int) -> tuple[str, ...]:
     sentences = [
         "Only devices whose owner agreed. They are no random sample: estimates and intervals speak "
         "of those who answered, and no statistics can mend that.",
@@ -179,13 +170,11 @@ def _who(metric: Metric, busiest: int) -> tuple[str, ...]:
             "If 60% take part, a share of 30% among them can mean anything from 18% to 58% of all "
             "devices."
         )
-    shift = fake_shift(metric.mechanism, _FAKES)
-    # Behind a regression the bound is that of one cell, which it may give more weight.
-    bound = "up to" if is_pure(metric.mechanism) else "about"
+    bound = "up to" if costs.fakes_exact else "about"
     sentences.append(
         "A dishonest client can't be told from an honest one. If one report in a hundred were a "
-        f"fake, they could raise any one share by {bound} {shift.up * 100:.1f} points, or lower it "
-        f"by {shift.down * 100:.1f}."
+        f"fake, they could raise any one share by {bound} {costs.fakes_up * 100:.1f} points, or "
+        f"lower it by {costs.fakes_down * 100:.1f}."
     )
     return tuple(sentences)
 

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
 from rumor_server.errors import BadRequest
-from rumor_server.http.dashboard.changes import ChangeRow
-from rumor_server.http.dashboard.metric_page import MetricPage
-from rumor_server.http.dashboard.metrics_page import MetricCard, MetricsPage
-from rumor_server.http.dashboard.trend import TrendRow
-from rumor_server.http.dashboard.value_table import ValueRow, all_rows
+from rumor_server.http.dashboard.contents import MetricCard, MetricPage, MetricsPage
 from rumor_server.http.dashboard.view import Part
-from rumor_server.queries.service import Status, defused
+from rumor_server.http.dashboard.words import devices_words
+from rumor_server.queries.comparison import ChangeRow
+from rumor_server.queries.rows import as_csv, as_json, rows_csv
+from rumor_server.queries.trend import TrendRow
 from rumor_shared.epsilon import MICRO
 from rumor_shared.metric import Metric
-
-# What every row of values says of its metric, after its own numbers; as in the API's CSV.
-_METRIC_COLUMNS = ("n", "epsilon", "mechanism", "revision")
 
 
 def metric_csv(page: MetricPage) -> str:
@@ -31,15 +24,7 @@ def metric_csv(page: MetricPage) -> str:
     """
     match page.view.part:
         case Part.VALUES:
-            head = [field.name for field in fields(ValueRow)]
-            own = _metric_columns(page)
-            return _csv(
-                [*head, *_METRIC_COLUMNS],
-                (
-                    [*(getattr(row, name) for name in head), *own.values()]
-                    for row in all_rows(page.measured, page.view)
-                ),
-            )
+            return rows_csv(page.all_rows())
         case Part.TREND:
             return _table(TrendRow, page.trend_rows)
         case Part.COMPARISON:
@@ -50,15 +35,14 @@ def metric_csv(page: MetricPage) -> str:
 
 def metric_json(page: MetricPage) -> str:
     """Return all parts of a page."""
-    measured = page.measured
-    estimates = measured.estimates
-    known = measured.status is Status.OK
+    measured, metric = page.measured, page.metric
+    unexplained, unexplained_error = measured.unexplained or (None, None)
     document: dict[str, Any] = {
-        "metric": page.metric.name,
-        "question": page.metric.question,
+        "metric": metric.name,
+        "question": metric.question,
         "status": measured.status,
         "n": measured.n,
-        "min_reports": page.metric.min_reports,
+        "min_reports": metric.min_reports,
         "missing": measured.missing,
         "first_day": page.first,
         "last_day": page.last,
@@ -66,27 +50,29 @@ def metric_json(page: MetricPage) -> str:
         "candidates": page.view.candidates,
         "revisions": measured.revisions,
         "left_out": [metric.revision for metric in page.question.left_out],
-        "unexplained": estimates.unexplained if known else None,
-        "unexplained_std_error": estimates.unexplained_std_error if known else None,
-        **_metric_columns(page),
-        "rows": [asdict(row) for row in all_rows(measured, page.view)],
+        "unexplained": unexplained,
+        "unexplained_std_error": unexplained_error,
+        "epsilon": _plain(metric.mechanism.epsilon_report),
+        "mechanism": metric.mechanism.name,
+        "revision": metric.revision,
+        "rows": [row.model_dump() for row in page.all_rows()],
         "trend": [asdict(row) for row in page.trend_rows],
         "comparison": _comparison(page),
         "privacy": asdict(page.card),
         "authenticity": [one.model_dump() for one in page.authenticity],
     }
-    return _json(document)
+    return as_json(document)
 
 
 def metrics_csv(page: MetricsPage) -> str:
     """Return one row a metric."""
     rows = [_card(card) for card in page.cards]
-    return _csv(list(rows[0]), (list(row.values()) for row in rows))
+    return as_csv(list(rows[0]), rows)
 
 
 def metrics_json(page: MetricsPage) -> str:
     """Return the list of metrics."""
-    return _json(
+    return as_json(
         {
             "day": page.today,
             "registry": page.sha256,
@@ -96,16 +82,6 @@ def metrics_json(page: MetricsPage) -> str:
             ],
         }
     )
-
-
-def _metric_columns(page: MetricPage) -> dict[str, Any]:
-    metric = page.metric
-    return {
-        "n": page.measured.n,
-        "epsilon": _plain(metric.mechanism.epsilon_report),
-        "mechanism": metric.mechanism.name,
-        "revision": metric.revision,
-    }
 
 
 def _comparison(page: MetricPage) -> dict[str, Any] | None:
@@ -129,7 +105,7 @@ def _card(card: MetricCard) -> dict[str, Any]:
         "state": card.state.kind,
         "reports": card.reports,
         "reports_today": card.activity.today,
-        "devices_today": card.activity.devices,
+        "devices_today": devices_words(card.activity),
         "mechanism": metric.mechanism.name,
         "revision": metric.revision,
         "epsilon_report": _plain(metric.mechanism.epsilon_report),
@@ -144,25 +120,5 @@ def _plain(micro: int) -> float:
     return micro / MICRO
 
 
-def _table(kind: type[TrendRow] | type[ChangeRow], rows: Sequence[Any]) -> str:
-    head = [field.name for field in fields(kind)]
-    return _csv(head, ([getattr(row, name) for name in head] for row in rows))
-
-
-def _csv(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow(head)
-    # Texts of ours are the values that analysts brought; a spreadsheet would run some of them.
-    writer.writerows([_cell(x) for x in row] for row in rows)
-    return out.getvalue()
-
-
-def _cell(given: Any) -> Any:
-    if isinstance(given, bool):
-        return "true" if given else "false"
-    return defused(given) if type(given) is str else given
-
-
-def _json(document: dict[str, Any]) -> str:
-    return json.dumps(document, allow_nan=False, ensure_ascii=False, default=str)
+def _table(kind: type[TrendRow] | type[ChangeRow], rows: Sequence[TrendRow | ChangeRow]) -> str:
+    return as_csv([field.name for field in fields(kind)], (asdict(row) for row in rows))

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from rumor_server.http.dashboard.bar_chart import Tick, ticks
+from rumor_server.http.dashboard.bar_chart import Scale, Tick, nice_scale, ticks
 from rumor_server.http.dashboard.formats import count, percent, period, short_day
-from rumor_server.http.dashboard.scale import Scale, nice_scale
-from rumor_server.http.dashboard.trend import Trend, TrendRow
+from rumor_server.queries.trend import Trend, TrendRow
 
 _MOST_TICKS = 4
 

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 from rumor_server.errors import BadRequest
 from rumor_server.http.parameters import number, whole
-from rumor_server.queries.service import DEFAULT_ALPHA, LEAST_ALPHA
+from rumor_server.queries.question import DEFAULT_ALPHA, LEAST_ALPHA
 from rumor_shared.days import parse_day
 from rumor_shared.metric import MAX_REVISION
 from rumor_shared.text import MAX_TEXT_BYTES

@@ -12,19 +12,14 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from rumor_server.errors import BadRequest, NotFound
-from rumor_server.http.candidates import MAX_CANDIDATES, read_candidates, request_body
+from rumor_server.http.candidates import read_candidates, request_body
 from rumor_server.http.parameters import Day, Number, Whole, refuse_repeats
 from rumor_server.http.responses import MAX_ROWS, conditional, next_link, preferred
 from rumor_server.queries.authenticity import DEFAULT_FAKE_SHARE
-from rumor_server.queries.service import (
-    DEFAULT_ALPHA,
-    LEAST_ALPHA,
-    EstimatesPage,
-    Shapes,
-    as_csv,
-    release,
-)
-from rumor_server.storage.store import Store
+from rumor_server.queries.candidate_lists import MAX_CANDIDATES
+from rumor_server.queries.question import DEFAULT_ALPHA, LEAST_ALPHA
+from rumor_server.queries.rows import EstimatesPage, rows_csv
+from rumor_server.queries.service import QueryService
 from rumor_shared.epsilon import MICRO
 from rumor_shared.errors import UnknownMetric
 from rumor_shared.metric import MAX_REVISION, Metric
@@ -104,9 +99,7 @@ async def _refuse_repeats(request: Request) -> None:
     refuse_repeats((name for name, _ in request.query_params.multi_items()), _ONCE)
 
 
-def analyst_routes(
-    store: Store, registry: Registry, body_seconds: float, shapes: Shapes
-) -> APIRouter:
+def analyst_routes(service: QueryService, registry: Registry, body_seconds: float) -> APIRouter:
     """Return the routes of metrics and estimates."""
     router = APIRouter(tags=["analyst"], dependencies=[Depends(_refuse_repeats)])
     path = "/v1/metrics/{metric}/estimates"
@@ -121,7 +114,7 @@ def analyst_routes(
     @_read(router, "/v1/metrics", MetricsPage, "Every metric and what it costs")
     def metrics(request: Request) -> Response:
         page = MetricsPage(
-            metrics=[_metric_page(metric, store) for metric in registry.metrics.values()]
+            metrics=[_metric_page(metric, service) for metric in registry.metrics.values()]
         )
         return conditional(request, page.model_dump_json().encode(), JSON)
 
@@ -132,7 +125,7 @@ def analyst_routes(
         query: Annotated[SpanAndCandidates, Query()],
         accept: Annotated[str, Header()] = "*/*",
     ) -> Response:
-        return _estimates(request, store, shapes, metric, query, query.candidate or None, accept)
+        return _estimates(request, service, metric, query, query.candidate or None, accept)
 
     @router.post(
         path,
@@ -150,7 +143,7 @@ def analyst_routes(
     ) -> Response:
         candidates = await read_candidates(request, body_seconds)
         return await run_in_threadpool(
-            _estimates, request, store, shapes, metric, query, candidates, accept
+            _estimates, request, service, metric, query, candidates, accept
         )
 
     return router
@@ -182,8 +175,7 @@ def _read(
 
 def _estimates(
     request: Request,
-    store: Store,
-    shapes: Shapes,
+    service: QueryService,
     metric: str,
     span: Span,
     candidates: list[str] | None,
@@ -192,17 +184,11 @@ def _estimates(
     if span.first and span.last and span.first > span.last:
         raise BadRequest("query.from: is after `to`; swap them")
     try:
-        page = release(
-            store,
-            metric,
-            first=span.first,
-            last=span.last,
-            revision=span.revision,
-            candidates=candidates,
-            alpha=span.alpha,
-            shapes=shapes,
-            fake_share=span.fakes if span.robust is None else span.robust,
+        question = service.question(
+            metric, revision=span.revision, candidates=candidates, alpha=span.alpha
         )
+        fakes = span.fakes if span.robust is None else span.robust
+        page = service.estimates(question, span.first, span.last, fake_share=fakes)
     except UnknownMetric:
         raise NotFound(
             "no registry ever declared this metric or revision; see /v1/metrics"
@@ -213,13 +199,13 @@ def _estimates(
     }
     part = page.part(span.offset, span.limit)
     if span.format == "csv" or (span.format is None and preferred(accept, JSON, CSV) == CSV):
-        return conditional(request, as_csv(part).encode(), CSV, headers)
+        return conditional(request, rows_csv(part.rows).encode(), CSV, headers)
     return conditional(request, part.model_dump_json().encode(), JSON, headers)
 
 
-def _metric_page(metric: Metric, store: Store) -> MetricPage:
+def _metric_page(metric: Metric, service: QueryService) -> MetricPage:
     mechanism = metric.mechanism
-    days = store.days(metric.name)
+    days = service.days(metric.name)
     return MetricPage(
         name=metric.name,
         revision=metric.revision,

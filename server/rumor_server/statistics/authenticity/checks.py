@@ -16,8 +16,7 @@ import numpy as np
 from scipy.special import chdtrc, ndtr
 
 from rumor_server.statistics.authenticity.report_weights import ShapeCounts
-from rumor_server.statistics.authenticity.weight_law import cell_chances, weight_law
-from rumor_server.statistics.estimation.support import support
+from rumor_server.statistics.authenticity.weight_law import weight_law
 from rumor_server.statistics.intervals.binomial_tail import above, at_most
 from rumor_server.statistics.tally import Tally
 from rumor_shared.mechanism import Mechanism
@@ -78,7 +77,11 @@ def fake_shift(mechanism: Mechanism, share: float) -> FakeShift:
     decodes, it is the bound of one bit or cell, and the regression may give some cells more weight:
     with 64 cohorts for 64 values, fakes in one cell of local hashing went 1.3 times as far.
     """
-    p, q = (float(one) for one in support(mechanism))
+    pair = mechanism.support()
+    if pair is None:
+        # Nothing is known of what one report moves: all of the scale.
+        return FakeShift(share, 1.0, 1.0)
+    p, q = (float(one) for one in pair)
     if p < q:
         p, q = 1 - p, 1 - q
     return FakeShift(share, share * (1 - q) / (p - q), share * p / (p - q))
@@ -118,7 +121,7 @@ def _cohorts(tally: Tally, alike: int) -> Check | None:
 
 def _cells(mechanism: Mechanism, tally: Tally, alike: int) -> list[Check]:
     """Check that no cell came more often than if everyone had its value, or less than if nobody."""
-    chances = cell_chances(mechanism)
+    chances = mechanism.cell_chances()
     if chances is None:
         return []
     low, high = chances

@@ -16,49 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor_server.statistics.intervals.binomial_tail import above, at_most
-from rumor_shared.mechanism import Mechanism, mechanism_module
+from rumor_shared.mechanism import Bits, Mechanism
 
 # An honest report is called light, or heavy, once in ten thousand at most: rare enough for a
 # thousand reports to show a few that aren't, and it is the count that is tested, not a report.
 ODD_RATE = 1e-4
-
-
-@dataclass(frozen=True)
-class Bits:
-    """A vector of `cells` bits, of which a value sets from 1 to `most`; p1, p0 as above."""
-
-    cells: int
-    most: int
-    p1: float
-    p0: float
-
-
-def bits_of(mechanism: Mechanism) -> Bits | None:
-    """Return the bits of a mechanism's reports, or None where a report isn't a vector of bits.
-
-    Its server module says so in `bits`. A mechanism whose reports are one number has no shape to
-    test: each number is as likely as some population makes it. One that sends sets of a fixed size
-    has its size checked on arrival.
-    """
-    module = mechanism_module("rumor_server.statistics", mechanism.name)
-    bits: Bits | None = module.bits(mechanism) if hasattr(module, "bits") else None
-    return bits
-
-
-def cell_chances(mechanism: Mechanism) -> tuple[float, float] | None:
-    """Return the least and the largest chance that a report counts in one cell of its cohort.
-
-    None where the mechanism has neither `bits` nor, in its server module, `cell_chances`: every
-    cell is then as common as some population makes it.
-    """
-    bits = bits_of(mechanism)
-    if bits is not None:
-        return min(bits.p1, bits.p0), max(bits.p1, bits.p0)
-    module = mechanism_module("rumor_server.statistics", mechanism.name)
-    if not hasattr(module, "cell_chances"):
-        return None
-    least, most = module.cell_chances(mechanism)
-    return float(least), float(most)
 
 
 @dataclass(frozen=True)
@@ -80,8 +42,8 @@ class WeightLaw:
 
 @lru_cache(maxsize=256)
 def weight_law(mechanism: Mechanism) -> WeightLaw | None:
-    """Return the law of a report's weight, or None where `bits_of` has none."""
-    bits = bits_of(mechanism)
+    """Return the law of a report's weight, or None where its reports are no bits."""
+    bits = mechanism.bit_law()
     if bits is None:
         return None
     weights = np.arange(bits.cells + 1)

@@ -2,10 +2,11 @@
 
 RAPPOR's Bloom filters, local hashing over public cohorts and count mean sketches all tally cohorts
 x cells, and one engine reads them. The story runs through the modules in this order: `sketch` (what
-is given), `candidates` (sparse columns, streamed), `twins` (two that are one), `covariance` (how
-cells vary together), `prior` (shares are positive), `uncrowded` (few candidates for the cells:
-least squares), `crowded` (many: `normal_equations`, `message_passing`, `screen`, `least_squares`),
-`selection` (whom to call present), `decode` (both ways told as one).
+is given), `candidates` (sparse columns, streamed), `indistinguishable` (two that are one),
+`covariance` (how cells vary together), `prior` (shares are positive), `overdetermined` (few
+candidates for the cells: least squares), `underdetermined` (many: `normal_equations`,
+`message_passing`, `screen`, `least_squares`), `selection` (whom to call present), `decode` (both
+ways told as one).
 """
 
 from rumor_server.statistics.decoding.candidates import Positions

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rumor_server.statistics.decoding.candidates import Positions
-from rumor_server.statistics.decoding.indistinguishable import find_twins
-from rumor_server.statistics.decoding.overdetermined import decode_uncrowded
+from rumor_server.statistics.decoding.indistinguishable import find_indistinguishable
+from rumor_server.statistics.decoding.overdetermined import decode_overdetermined
 from rumor_server.statistics.decoding.selection import (
     Correction,
     half_width,
@@ -23,7 +23,7 @@ from rumor_server.statistics.decoding.sketch import (
     Sketch,
     SketchError,
 )
-from rumor_server.statistics.decoding.underdetermined import decode_crowded
+from rumor_server.statistics.decoding.underdetermined import decode_underdetermined
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +48,13 @@ class DecodedSketch:
 
     `estimate` is signed and unbiased, with `std_error` and the pointwise interval `low`..`high`,
     for the share among those who reported. `p_value` is one-sided, of the hypothesis that nobody
-    has the value; in a crowded sketch it uses that no share is negative. `fitted` is the
+    has the value; in an underdetermined sketch it uses that no share is negative. `fitted` is the
     non-negative shrunken share: closer to the truth over all, not unbiased, zero for candidates
     that the screen dropped. `selected` marks candidates called present, and
     `selected_low`..`selected_high` are their intervals after that choice. `unexplained` is the
     share of reports that no candidate accounts for. `same_as` is the first candidate that owns the
-    same cells everywhere, mostly itself: such twins each show the share of them all, so a sum over
-    candidates takes one of them.
+    same cells everywhere, mostly itself: such candidates each show the share of them all, so a sum
+    over candidates takes one of them.
     """
 
     estimate: Floats
@@ -109,11 +109,11 @@ def decode_sketch(
         raise SketchError("candidates", "needs one candidate or more")
     if sketch.reports == 0:
         return None
-    distinct = find_twins(sketch, positions, candidates)
+    distinct = find_indistinguishable(sketch, positions, candidates)
     own, listed = distinct.positions(positions), len(distinct.first)
-    answer = decode_uncrowded(sketch, own, listed)
+    answer = decode_overdetermined(sketch, own, listed)
     if answer is None:
-        answer = decode_crowded(sketch, own, listed)
+        answer = decode_underdetermined(sketch, own, listed)
     std_error = np.sqrt(_fixed(answer.variance, answer.drawn, sketch))
     selected = select(answer.p_value, alpha, correction)
     pointwise = half_width(alpha) * std_error

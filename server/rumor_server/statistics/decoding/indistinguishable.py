@@ -1,7 +1,7 @@
 """Candidates that own the same cells in every cohort: to the decoder they are one.
 
 A value listed twice, or two values whose hashes meet everywhere in a small sketch. No number of
-reports tells such twins apart, so one of them is decoded, and each is given its answer.
+reports tells such candidates apart, so one of them is decoded, and each is given its answer.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SEED = 20141103
 
 @dataclass(frozen=True, slots=True)
 class Distinct:
-    """Candidates without their twins.
+    """Candidates, one of each set that is indistinguishable.
 
     `first` (distinct,) are the indices of those decoded, ascending; `place` (candidates,) says
     which of them stands for each candidate.
@@ -41,7 +41,7 @@ class Distinct:
         return chosen
 
 
-def find_twins(sketch: Sketch, positions: Positions, candidates: int) -> Distinct:
+def find_indistinguishable(sketch: Sketch, positions: Positions, candidates: int) -> Distinct:
     """Compare candidates by the sum, modulo 2^64, of random marks of the cells they own."""
     cell_marks = np.random.default_rng(SEED).integers(
         0, 2**64, size=sketch.counts.size, dtype=np.uint64

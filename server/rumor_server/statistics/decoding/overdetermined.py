@@ -32,7 +32,7 @@ EXACT, ROUGH = 1e-7, 1e-3
 """Residuals, relative to the start: of the answer, and of what only weights or an error need."""
 
 
-def decode_uncrowded(sketch: Sketch, positions: Positions, candidates: int) -> Answer | None:
+def decode_overdetermined(sketch: Sketch, positions: Positions, candidates: int) -> Answer | None:
     """Decode by least squares, or None where candidates are too many.
 
     Also None where cells of a report are weighed jointly: those equations aren't sparse.

@@ -15,7 +15,7 @@ from rumor_server.statistics.decoding.sketch import Floats, Sketch
 from rumor_server.statistics.decoding.solution import Answer
 
 
-def decode_crowded(sketch: Sketch, positions: Positions, candidates: int) -> Answer:
+def decode_underdetermined(sketch: Sketch, positions: Positions, candidates: int) -> Answer:
     """Decode any number of candidates.
 
     Survivors of the screen are fitted twice, the second time with weights at the rates that the

@@ -3,7 +3,6 @@
 from rumor_server.statistics.estimates import Estimates
 from rumor_server.statistics.estimation.combination import CombinationError, combine
 from rumor_server.statistics.estimation.comparison import Change, ComparisonError, compare
-from rumor_server.statistics.estimation.dispatch import estimate_metric, group
 from rumor_server.statistics.estimation.grouping import GroupError
 from rumor_server.statistics.intervals.significance import benjamini_hochberg, bonferroni
 from rumor_server.statistics.postprocessing import base_cut, norm_sub, power_ns, simplex_mle
@@ -19,8 +18,6 @@ __all__ = [
     "bonferroni",
     "combine",
     "compare",
-    "estimate_metric",
-    "group",
     "norm_sub",
     "power_ns",
     "simplex_mle",

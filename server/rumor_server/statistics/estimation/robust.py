@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rumor_server.statistics.estimation.support import is_pure, support
 from rumor_shared.mechanism import Mechanism
 
 
@@ -36,10 +35,12 @@ def influence(mechanisms: Sequence[Mechanism]) -> Influence | None:
     None where one of them is decoded by a regression: what a report adds there depends on all
     candidates and cohorts, and a forger may choose the cohort in which it adds most.
     """
-    if not all(is_pure(mechanism) for mechanism in mechanisms):
-        return None
     added = []
-    for p, q in map(support, mechanisms):
+    for mechanism in mechanisms:
+        pair = mechanism.support()
+        if pair is None or not mechanism.pure:
+            return None
+        p, q = pair
         gap = float(p - q)
         added += [float(1 - q) / gap, -float(q) / gap]
     return Influence(min(added), max(added))

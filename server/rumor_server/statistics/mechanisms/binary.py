@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,42 +10,47 @@ from numpy.typing import NDArray
 from rumor_server.statistics.estimates import Estimates
 from rumor_server.statistics.estimation.grouping import Groups, group_categories
 from rumor_server.statistics.estimation.pure import estimate_pure
+from rumor_server.statistics.mechanisms.estimator import Estimator
 from rumor_server.statistics.tally import Tally
 from rumor_shared.mechanisms.binary import Binary
-from rumor_shared.metric import Metric
+from rumor_shared.part import Part
 from rumor_shared.probability import as_fraction
 
 
-def tally(mechanism: Binary, payloads: Sequence[bytes]) -> NDArray[np.int64]:
-    """Return int64 (1,): how many of the checked payloads name the second value."""
-    return np.array([np.frombuffer(b"".join(payloads), dtype=np.uint8).sum()], dtype=np.int64)
+class BinaryEstimator(Part[Binary], Estimator):
+    """Tallies and estimates binary randomized response."""
 
+    takes = Binary
 
-def estimate(
-    metric: Metric, tally: Tally, candidates: Sequence[str] | None = None, *, alpha: float = 0.05
-) -> Estimates:
-    """Estimate the shares of both values; they add up to 1.
+    def tally(self, payloads: Sequence[bytes]) -> NDArray[np.int64]:
+        """Return int64 (1,): how many of the checked payloads name the second value."""
+        return np.array([np.frombuffer(b"".join(payloads), dtype=np.uint8).sum()], dtype=np.int64)
 
-    One is 1 less the other, so their intervals hold or fail together: the simultaneous bounds are
-    the pointwise ones.
-    """
-    mechanism = cast(Binary, metric.mechanism)
-    keep = as_fraction(mechanism.keep)
-    return estimate_pure(
-        mechanism.values, _answers(tally), tally.n, keep, 1 - keep, alpha=alpha, comparisons=1
-    )
+    def estimate(
+        self,
+        tally: Tally,
+        candidates: Sequence[str] | None = None,
+        *,
+        alpha: float = 0.05,
+        repeats: int = 1,
+    ) -> Estimates:
+        """Estimate the shares of both values; they add up to 1.
 
+        One is 1 less the other, so their intervals hold or fail together: the simultaneous bounds
+        are the pointwise ones.
+        """
+        mechanism = self.mechanism
+        keep = as_fraction(mechanism.keep)
+        return estimate_pure(
+            mechanism.values, _answers(tally), tally.n, keep, 1 - keep, alpha=alpha, comparisons=1
+        )
 
-def group(metric: Metric, tally: Tally, groups: Groups, *, alpha: float = 0.05) -> Estimates:
-    """Estimate the summed share of each group; both values together have exactly 1."""
-    keep = as_fraction(cast(Binary, metric.mechanism).keep)
-    return group_categories(metric, _answers(tally), tally.n, keep, 1 - keep, groups, alpha=alpha)
-
-
-def support(mechanism: Binary) -> tuple[Fraction, Fraction]:
-    """Return P[an answer comes] from a device that has it, and from one that hasn't."""
-    keep = as_fraction(mechanism.keep)
-    return keep, 1 - keep
+    def group(self, tally: Tally, groups: Groups, *, alpha: float = 0.05) -> Estimates:
+        """Estimate the summed share of each group; both values together have exactly 1."""
+        keep = as_fraction(self.mechanism.keep)
+        return group_categories(
+            self.metric, _answers(tally), tally.n, keep, 1 - keep, groups, alpha=alpha
+        )
 
 
 def _answers(tally: Tally) -> NDArray[np.int64]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,37 +10,38 @@ from numpy.typing import NDArray
 from rumor_server.statistics.estimates import Estimates
 from rumor_server.statistics.estimation.grouping import Groups, group_categories
 from rumor_server.statistics.estimation.pure import estimate_pure
-from rumor_server.statistics.tally import Tally
+from rumor_server.statistics.mechanisms.estimator import Estimator
+from rumor_server.statistics.tally import Tally, integer_tally
 from rumor_shared.mechanisms.krr import Krr
-from rumor_shared.metric import Metric
+from rumor_shared.part import Part
 
 
-def tally(mechanism: Krr, payloads: Sequence[bytes]) -> NDArray[np.int64]:
-    """Return int64 (k,): how often each answer came among the checked payloads."""
-    octets = np.frombuffer(b"".join(payloads), dtype=np.uint8)
-    digits = octets.reshape(-1, mechanism.payload_bytes).astype(np.int64)
-    places = np.int64(256) ** np.arange(mechanism.payload_bytes, dtype=np.int64)
-    return np.bincount(digits @ places, minlength=mechanism.cells).astype(np.int64, copy=False)
+class KrrEstimator(Part[Krr], Estimator):
+    """Tallies and estimates k-ary randomized response."""
 
+    takes = Krr
 
-def estimate(
-    metric: Metric, tally: Tally, candidates: Sequence[str] | None = None, *, alpha: float = 0.05
-) -> Estimates:
-    """Estimate the share of each value; the raw signed shares add up to 1."""
-    mechanism = cast(Krr, metric.mechanism)
-    return estimate_pure(
-        mechanism.values, tally.counts[0], tally.n, mechanism.p, mechanism.q, alpha=alpha
-    )
+    def tally(self, payloads: Sequence[bytes]) -> NDArray[np.int64]:
+        """Return int64 (k,): how often each answer came among the checked payloads."""
+        return integer_tally(payloads, self.mechanism.payload_bytes, self.mechanism.cells)
 
+    def estimate(
+        self,
+        tally: Tally,
+        candidates: Sequence[str] | None = None,
+        *,
+        alpha: float = 0.05,
+        repeats: int = 1,
+    ) -> Estimates:
+        """Estimate the share of each value; the raw signed shares add up to 1."""
+        mechanism = self.mechanism
+        return estimate_pure(
+            mechanism.values, tally.counts[0], tally.n, mechanism.p, mechanism.q, alpha=alpha
+        )
 
-def group(metric: Metric, tally: Tally, groups: Groups, *, alpha: float = 0.05) -> Estimates:
-    """Estimate the summed share of each group of values."""
-    mechanism = cast(Krr, metric.mechanism)
-    return group_categories(
-        metric, tally.counts[0], tally.n, mechanism.p, mechanism.q, groups, alpha=alpha
-    )
-
-
-def cell_chances(mechanism: Krr) -> tuple[Fraction, Fraction]:
-    """Return P[an answer comes] where nobody has it and where everyone does."""
-    return mechanism.q, mechanism.p
+    def group(self, tally: Tally, groups: Groups, *, alpha: float = 0.05) -> Estimates:
+        """Estimate the summed share of each group of values."""
+        mechanism = self.mechanism
+        return group_categories(
+            self.metric, tally.counts[0], tally.n, mechanism.p, mechanism.q, groups, alpha=alpha
+        )

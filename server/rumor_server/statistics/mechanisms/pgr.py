@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import cast
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,56 +11,70 @@ from rumor_server.statistics.estimates import Estimates
 from rumor_server.statistics.estimation.grouping import Groups, group_members
 from rumor_server.statistics.estimation.pure import estimate_pure
 from rumor_server.statistics.estimation.support_groups import group_outputs
-from rumor_server.statistics.integer_tally import integer_tally
-from rumor_server.statistics.projective_transform import orthogonal_sums
-from rumor_server.statistics.tally import Tally
+from rumor_server.statistics.mechanisms.estimator import Estimator
+from rumor_server.statistics.tally import Tally, integer_tally
+from rumor_server.statistics.transforms import orthogonal_sums
+from rumor_shared.mechanism import Mechanism
 from rumor_shared.mechanisms.pgr import Pgr
-from rumor_shared.metric import Metric
-
-DECODE_COST = "k log k"
+from rumor_shared.part import Part
 
 
-def tally(mechanism: Pgr, payloads: Sequence[bytes]) -> NDArray[np.int64]:
-    """Return int64 (K,): how often each point came among the checked payloads."""
-    return integer_tally(payloads, mechanism.payload_bytes, mechanism.cells)
+class PgrEstimator(Part[Pgr], Estimator):
+    """Tallies and estimates projective geometry response."""
 
+    takes = Pgr
 
-def supports(mechanism: Pgr, points: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return int64 (k,): how many of the reports are orthogonal to each value's point.
+    def tally(self, payloads: Sequence[bytes]) -> NDArray[np.int64]:
+        """Return int64 (K,): how often each point came among the checked payloads."""
+        return integer_tally(payloads, self.mechanism.payload_bytes, self.mechanism.cells)
 
-    `points` int64 (K,) says how often each point came.
-    """
-    sums = orthogonal_sums(points, mechanism.field, mechanism.dimension)
-    return sums[: len(mechanism.values)]
+    def estimate(
+        self,
+        tally: Tally,
+        candidates: Sequence[str] | None = None,
+        *,
+        alpha: float = 0.05,
+        repeats: int = 1,
+    ) -> Estimates:
+        """Estimate the share of each value; the shares add up to 1 only on average."""
+        mechanism = self.mechanism
+        counts = self.supports(tally.counts[0])
+        return estimate_pure(
+            mechanism.values, counts, tally.n, mechanism.p, mechanism.q, alpha=alpha
+        )
 
+    def group(self, tally: Tally, groups: Groups, *, alpha: float = 0.05) -> Estimates:
+        """Estimate the summed share of each group of values."""
+        mechanism = self.mechanism
+        members = group_members(self.metric, groups)
+        supported = np.zeros((len(members), mechanism.points), dtype=np.int64)
+        for row, indices in zip(supported, members.values(), strict=True):
+            row[indices] = 1
+            # Orthogonality is mutual: the same transform counts a group's values for each report.
+            row[:] = orthogonal_sums(row, mechanism.field, mechanism.dimension)
+        sizes = np.array([len(indices) for indices in members.values()], dtype=np.int64)
+        return group_outputs(
+            tuple(members), tally.counts[0], supported, sizes, mechanism.p, mechanism.q, alpha=alpha
+        )
 
-def estimate(
-    metric: Metric, tally: Tally, candidates: Sequence[str] | None = None, *, alpha: float = 0.05
-) -> Estimates:
-    """Estimate the share of each value; the shares add up to 1 only on average."""
-    mechanism = cast(Pgr, metric.mechanism)
-    counts = supports(mechanism, tally.counts[0])
-    return estimate_pure(mechanism.values, counts, tally.n, mechanism.p, mechanism.q, alpha=alpha)
+    @staticmethod
+    def decode_cost() -> str:
+        """Return how the work of an estimate grows."""
+        return "k log k"
 
+    def supports(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return int64 (k,): how many of the reports are orthogonal to each value's point.
 
-def group(metric: Metric, tally: Tally, groups: Groups, *, alpha: float = 0.05) -> Estimates:
-    """Estimate the summed share of each group of values."""
-    mechanism = cast(Pgr, metric.mechanism)
-    members = group_members(metric, groups)
-    supported = np.zeros((len(members), mechanism.points), dtype=np.int64)
-    for row, indices in zip(supported, members.values(), strict=True):
-        row[indices] = 1
-        # Orthogonality is mutual: the same transform counts a group's values for each report.
-        row[:] = orthogonal_sums(row, mechanism.field, mechanism.dimension)
-    sizes = np.array([len(indices) for indices in members.values()], dtype=np.int64)
-    return group_outputs(
-        tuple(members), tally.counts[0], supported, sizes, mechanism.p, mechanism.q, alpha=alpha
-    )
+        `points` int64 (K,) says how often each point came.
+        """
+        sums = orthogonal_sums(points, self.mechanism.field, self.mechanism.dimension)
+        return sums[: len(self.mechanism.values)]
 
+    @staticmethod
+    def plan_fields(build: Callable[[Mapping[str, int]], Mechanism], k: int) -> dict[str, int]:
+        """Return the field that fixes what a registry may leave open, whatever the number of
+        values.
 
-def settle(build: Callable[[dict[str, int]], Pgr], k: int) -> dict[str, int]:
-    """Return the field that fixes what a registry may leave open, whatever the number of values.
-
-    `build` makes the mechanism with further fields.
-    """
-    return {"field": build({}).field}
+        `build` makes the mechanism with further fields.
+        """
+        return {"field": Pgr.of(build({})).field}

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor_server.statistics.authenticity.weight_law import Bits
-from rumor_server.statistics.bit_tally import bit_tally
 from rumor_server.statistics.cohorts.candidate_hashing import (
     Candidates,
     hash_candidates,
@@ -26,58 +22,63 @@ from rumor_server.statistics.estimation.normal_estimates import estimate_normal
 from rumor_server.statistics.estimation.pure import estimate_pure
 from rumor_server.statistics.intervals.count_law import count_law
 from rumor_server.statistics.intervals.significance import check_alpha
-from rumor_server.statistics.tally import Tally
+from rumor_server.statistics.mechanisms.estimator import Estimator
+from rumor_server.statistics.tally import Tally, bit_tally
 from rumor_shared.mechanisms.rappor import RAPPOR_MD5, Rappor
 from rumor_shared.metric import Metric
+from rumor_shared.part import Part
 from rumor_shared.probability import as_fraction
 
 
-def tally(mechanism: Rappor, payloads: Sequence[bytes]) -> NDArray[np.int64]:
-    """Return int64 (bits,): in how many of one cohort's checked payloads each bit is set."""
-    return bit_tally(payloads, mechanism.cells)
+class RapporEstimator(Part[Rappor], Estimator):
+    """Tallies and estimates RAPPOR and basic RAPPOR."""
 
+    takes = Rappor
 
-def estimate(
-    metric: Metric,
-    tally: Tally,
-    candidates: Sequence[str] | None = None,
-    *,
-    alpha: float = 0.05,
-    repeats: int = 1,
-) -> Estimates:
-    """Estimate the share of each value of a closed domain, or of each candidate.
+    def tally(self, payloads: Sequence[bytes]) -> NDArray[np.int64]:
+        """Return int64 (bits,): in how many of one cohort's checked payloads each bit is set."""
+        return bit_tally(payloads, self.mechanism.cells)
 
-    A candidate given twice has one row; no candidates give no rows. `repeats` bounds the reports of
-    one device; it widens the rows of a closed domain, while a decode measures the scatter itself.
-    Raises CandidateError for a candidate that no device could have recorded.
-    """
-    mechanism = cast(Rappor, metric.mechanism)
-    if mechanism.values is None:
-        return _decode(metric, mechanism, tally, candidates or (), alpha)
-    if repeats > 1 and mechanism.memoised and tally.n:
-        return _repeated(mechanism, mechanism.values, tally, alpha, repeats)
-    return estimate_pure(
-        mechanism.values, tally.counts[0], tally.n, mechanism.q_star, mechanism.p_star, alpha=alpha
-    )
+    def estimate(
+        self,
+        tally: Tally,
+        candidates: Sequence[str] | None = None,
+        *,
+        alpha: float = 0.05,
+        repeats: int = 1,
+    ) -> Estimates:
+        """Estimate the share of each value of a closed domain, or of each candidate.
 
+        A candidate given twice has one row; no candidates give no rows. `repeats` bounds the
+        reports of one device; it widens the rows of a closed domain, while a decode measures the
+        scatter itself. Raises CandidateError for a candidate that no device could have recorded.
+        """
+        mechanism = self.mechanism
+        if mechanism.values is None:
+            return _decode(self.metric, mechanism, tally, candidates or (), alpha)
+        if repeats > 1 and mechanism.memoised and tally.n:
+            return _repeated(mechanism, mechanism.values, tally, alpha, repeats)
+        return estimate_pure(
+            mechanism.values,
+            tally.counts[0],
+            tally.n,
+            mechanism.q_star,
+            mechanism.p_star,
+            alpha=alpha,
+        )
 
-def group(metric: Metric, tally: Tally, groups: Groups, *, alpha: float = 0.05) -> Estimates:
-    """Estimate the summed share of each group of values of a closed domain."""
-    mechanism = cast(Rappor, metric.mechanism)
-    return group_bits(
-        metric, tally.counts[0], tally.n, mechanism.q_star, mechanism.p_star, groups, alpha=alpha
-    )
-
-
-def support(mechanism: Rappor) -> tuple[Fraction, Fraction]:
-    """Return P[a bit is set] where the value sets it and where it doesn't, in either order."""
-    return mechanism.q_star, mechanism.p_star
-
-
-def bits(mechanism: Rappor) -> Bits:
-    """Return the law of a report's bits: a value sets one for each hash, unless hashes meet."""
-    p1, p0 = support(mechanism)
-    return Bits(mechanism.cells, mechanism.hashes, float(p1), float(p0))
+    def group(self, tally: Tally, groups: Groups, *, alpha: float = 0.05) -> Estimates:
+        """Estimate the summed share of each group of values of a closed domain."""
+        mechanism = self.mechanism
+        return group_bits(
+            self.metric,
+            tally.counts[0],
+            tally.n,
+            mechanism.q_star,
+            mechanism.p_star,
+            groups,
+            alpha=alpha,
+        )
 
 
 def _repeated(

@@ -4,59 +4,65 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor_server.statistics.bit_tally import bit_tally
 from rumor_server.statistics.estimates import Estimates
 from rumor_server.statistics.estimation.grouping import Groups, group_members
 from rumor_server.statistics.estimation.normal_estimates import estimate_normal
 from rumor_server.statistics.estimation.pure import estimate_pure
-from rumor_server.statistics.integer_tally import integer_tally
 from rumor_server.statistics.intervals.significance import check_alpha
-from rumor_server.statistics.tally import Tally
+from rumor_server.statistics.mechanisms.estimator import Estimator
+from rumor_server.statistics.tally import Tally, bit_tally, integer_tally
 from rumor_shared.mechanisms.subset import Subset
-from rumor_shared.metric import Metric
+from rumor_shared.part import Part
 
 
-def tally(mechanism: Subset, payloads: Sequence[bytes]) -> NDArray[np.int64]:
-    """Return int64 (k,): in how many of the checked payloads each value is."""
-    if mechanism.listed:
-        return integer_tally(payloads, mechanism.index_bytes, mechanism.cells)
-    return bit_tally(payloads, mechanism.cells)
+class SubsetEstimator(Part[Subset], Estimator):
+    """Tallies and estimates subset selection."""
 
+    takes = Subset
 
-def estimate(
-    metric: Metric, tally: Tally, candidates: Sequence[str] | None = None, *, alpha: float = 0.05
-) -> Estimates:
-    """Estimate the share of each value; the raw signed shares add up to 1."""
-    mechanism = cast(Subset, metric.mechanism)
-    return estimate_pure(
-        mechanism.values, tally.counts[0], tally.n, mechanism.p, mechanism.q, alpha=alpha
-    )
+    def tally(self, payloads: Sequence[bytes]) -> NDArray[np.int64]:
+        """Return int64 (k,): in how many of the checked payloads each value is."""
+        if self.mechanism.listed:
+            return integer_tally(payloads, self.mechanism.index_bytes, self.mechanism.cells)
+        return bit_tally(payloads, self.mechanism.cells)
 
+    def estimate(
+        self,
+        tally: Tally,
+        candidates: Sequence[str] | None = None,
+        *,
+        alpha: float = 0.05,
+        repeats: int = 1,
+    ) -> Estimates:
+        """Estimate the share of each value; the raw signed shares add up to 1."""
+        mechanism = self.mechanism
+        return estimate_pure(
+            mechanism.values, tally.counts[0], tally.n, mechanism.p, mechanism.q, alpha=alpha
+        )
 
-def group(metric: Metric, tally: Tally, groups: Groups, *, alpha: float = 0.05) -> Estimates:
-    """Estimate the summed share of each group of values, with the exact variance of the sum."""
-    check_alpha(alpha)
-    mechanism = cast(Subset, metric.mechanism)
-    members = group_members(metric, groups)
-    n = tally.n
-    if not n:
-        return Estimates.empty(tuple(members), alpha)
-    gap = mechanism.p - mechanism.q
-    frequency, absent, slope = [], [], []
-    for indices in members.values():
-        count = int(tally.counts[0][indices].sum())
-        frequency.append(float((count - n * len(indices) * mechanism.q) / (n * gap)))
-        without, within = (_variance(mechanism, len(indices), own) for own in (0, 1))
-        absent.append(float(without / (n * gap**2)))
-        slope.append(float((within - without) / (n * gap**2)))
-    return estimate_normal(
-        tuple(members), n, np.array(frequency), np.array(absent), np.array(slope), alpha=alpha
-    )
+    def group(self, tally: Tally, groups: Groups, *, alpha: float = 0.05) -> Estimates:
+        """Estimate the summed share of each group of values, with the exact variance of the sum."""
+        check_alpha(alpha)
+        mechanism = self.mechanism
+        members = group_members(self.metric, groups)
+        n = tally.n
+        if not n:
+            return Estimates.empty(tuple(members), alpha)
+        gap = mechanism.p - mechanism.q
+        frequency, absent, slope = [], [], []
+        for indices in members.values():
+            count = int(tally.counts[0][indices].sum())
+            frequency.append(float((count - n * len(indices) * mechanism.q) / (n * gap)))
+            without, within = (_variance(mechanism, len(indices), own) for own in (0, 1))
+            absent.append(float(without / (n * gap**2)))
+            slope.append(float((within - without) / (n * gap**2)))
+        return estimate_normal(
+            tuple(members), n, np.array(frequency), np.array(absent), np.array(slope), alpha=alpha
+        )
 
 
 def _variance(mechanism: Subset, group: int, own: int) -> Fraction:

@@ -26,7 +26,8 @@ from rumor_server.ingestion.retraction import (
     replay,
     withdraw,
 )
-from rumor_server.statistics.tally import Tally, tally_of
+from rumor_server.statistics.mechanisms import tally_of
+from rumor_server.statistics.tally import Tally
 from rumor_server.storage.postgres.connection import (
     Connection,
     Lock,

@@ -15,7 +15,8 @@ from rumor_server.ingestion.admission import Decision, admit
 from rumor_server.ingestion.hashed import Hashing, days_of_batches, days_of_retractions
 from rumor_server.ingestion.keyed_hashes import IdHash
 from rumor_server.ingestion.retraction import Receipt, Retractions, Withdrawal, replay, withdraw
-from rumor_server.statistics.tally import Tally, tally_of
+from rumor_server.statistics.mechanisms import tally_of
+from rumor_server.statistics.tally import Tally
 from rumor_server.storage.sqlite.file import open_reader, open_writer
 from rumor_server.storage.sqlite.rows import (
     Remembered,

@@ -19,10 +19,10 @@ from typing import Any
 import pytest
 from tests.client.perturbation.mechanisms.exact_law import largest_ratio, report_law
 
+from rumor_client.perturbation.mechanisms.table import memoised_perturber, perturber
 from rumor_client.perturbation.randomness import Randomness
 from rumor_shared.epsilon import micro_epsilon
 from rumor_shared.errors import MalformedPayload
-from rumor_shared.mechanism import mechanism_module
 from rumor_shared.metric import Metric
 from rumor_shared.registry import registry_of
 from rumor_simulations.audit.exact_law import Law
@@ -125,16 +125,15 @@ class MechanismContract(ABC):
     def test_length_is_constant(self) -> None:
         """A payload has the declared length whatever the value and the draw."""
         metric = self.wide_metric()
-        module = mechanism_module("rumor_client.perturbation", metric.mechanism.name)
         values = metric.mechanism.values or ("", "a", "é" * 700)
         live = seeded(1)
         for value in (values[0], values[len(values) // 2], values[-1]):
             for _ in range(50):
                 if metric.mechanism.memoised:
-                    answer = module.permanent(metric, value, 0, live)
-                    payload = module.instantaneous(metric, answer, live)
+                    part = memoised_perturber(metric)
+                    payload = part.instantaneous(part.permanent(value, 0, live), live)
                 else:
-                    payload = module.perturb(metric, value, 0, live)
+                    payload = perturber(metric).perturb(value, 0, live)
                 check_payloads(metric, [{payload: Fraction(1)}])
 
     @pytest.mark.parametrize("change", [-1, 1])

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import combinations
 
+from rumor_client.perturbation.mechanisms.table import memoised_perturber, perturber
 from rumor_client.perturbation.randomness import Randomness
-from rumor_shared.mechanism import mechanism_module
 from rumor_shared.metric import Metric
 from rumor_simulations.audit import exact_law
 from rumor_simulations.audit.exact_law import Law
@@ -33,11 +33,11 @@ def law_of(run: Callable[[Randomness], bytes]) -> Law:
 
 def report_law(metric: Metric, text: str, cohort: int) -> Law:
     """Return the law of the payload that the installed client sends for a value, memo empty."""
-    module = mechanism_module("rumor_client.perturbation", metric.mechanism.name)
     if not metric.mechanism.memoised:
-        return law_of(lambda live: module.perturb(metric, text, cohort, live))
+        return law_of(lambda live: perturber(metric).perturb(text, cohort, live))
+    part = memoised_perturber(metric)
     mixed: Law = {}
-    answers = law_of(lambda chance: module.permanent(metric, text, cohort, chance))
+    answers = law_of(lambda chance: part.permanent(text, cohort, chance))
     for answer, weight in answers.items():
         for payload, p in response_law(metric, answer).items():
             mixed[payload] = mixed.get(payload, Fraction(0)) + weight * p
@@ -46,8 +46,8 @@ def report_law(metric: Metric, text: str, cohort: int) -> Law:
 
 def response_law(metric: Metric, answer: bytes) -> Law:
     """Return the law of the payload given a permanent answer."""
-    module = mechanism_module("rumor_client.perturbation", metric.mechanism.name)
-    return law_of(lambda live: module.instantaneous(metric, answer, live))
+    part = memoised_perturber(metric)
+    return law_of(lambda live: part.instantaneous(answer, live))
 
 
 def largest_ratio(laws: list[Law]) -> Fraction:

@@ -19,7 +19,7 @@ from tests.client.perturbation.mechanisms.contract import (
 )
 from tests.client.perturbation.mechanisms.exact_law import law_of, response_law
 
-from rumor_client.perturbation.mechanisms import rappor
+from rumor_client.perturbation.mechanisms.rappor import RapporPerturber
 from rumor_client.perturbation.randomness import permanent_randomness
 from rumor_shared.bits import encode_bits
 from rumor_shared.epsilon import micro_epsilon
@@ -113,8 +113,8 @@ def observed(metric: Metric, value: str) -> tuple[list[int], list[Fraction]]:
     for device in range(RUNS):
         secret = device.to_bytes(32, "little")
         permanent = permanent_randomness(secret, metric.name, 1, 3, value.encode())
-        answer = rappor.permanent(metric, value, 3, permanent)
-        payloads.append(rappor.instantaneous(metric, answer, live))
+        answer = RapporPerturber(metric).permanent(value, 3, permanent)
+        payloads.append(RapporPerturber(metric).instantaneous(answer, live))
     bloom = bloom_of(metric, value, 3)
     rates = [
         mechanism.q_star if bloom >> i & 1 else mechanism.p_star for i in range(mechanism.bits)
@@ -168,7 +168,7 @@ def test_permanent_answer_is_permanent() -> None:
 
     def answer(secret: bytes, name: str, revision: int, cohort: int, value: str) -> bytes:
         chance = permanent_randomness(secret, name, revision, cohort, value.encode())
-        return rappor.permanent(metric, value, cohort, chance)
+        return RapporPerturber(metric).permanent(value, cohort, chance)
 
     first = answer(b"s" * 32, "answer", 1, 2, "x")
     assert first == answer(b"s" * 32, "answer", 1, 2, "x")

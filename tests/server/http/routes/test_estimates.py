@@ -22,7 +22,7 @@ from tests.harness.collector import (
 )
 
 from rumor_server.errors import BadRequest
-from rumor_server.queries.service import release
+from rumor_server.queries.service import QueryService
 from rumor_shared.errors import RegistryError
 
 NULLS = ["estimate", "frequency", "std_error", "low", "high", "simultaneous_low"]
@@ -303,7 +303,7 @@ def test_releases_at_no_level_that_nothing_can_be_computed_at(running: Collector
     assert running.estimates(alpha="1e-12")["n"] == 1
     for alpha in (math.nan, math.inf, -0.1, 0.0, 1e-323, 9e-13, 1.0):
         with pytest.raises(BadRequest, match=r"^alpha: "):
-            release(running.store, "theme", alpha=alpha)
+            QueryService(running.store).question("theme", alpha=alpha)
         for path in ("/v1/metrics/theme/estimates", "/metric/theme"):
             answer = running.client.get(path, params={"alpha": repr(alpha), "format": "json"})
             assert answer.status_code == 400

@@ -11,7 +11,7 @@ from tests.harness.collector import TODAY, batch, collector, days_ago, registry,
 from rumor_server.statistics.authenticity.checks import SUSPICIOUS, check_crowd, fake_shift
 from rumor_server.statistics.authenticity.report_weights import ShapeCounts
 from rumor_server.statistics.authenticity.weight_law import weight_law
-from rumor_server.statistics.estimation import estimate_metric
+from rumor_server.statistics.mechanisms import estimate_metric
 from rumor_server.statistics.tally import Tally
 from rumor_shared.metric import Metric
 

@@ -6,7 +6,8 @@ import random
 import pytest
 from tests.harness.collector import registry
 
-from rumor_server.statistics.authenticity.weight_law import ODD_RATE, Bits, _tail, weight_law
+from rumor_server.statistics.authenticity.weight_law import ODD_RATE, _tail, weight_law
+from rumor_shared.mechanism import Bits
 from rumor_shared.metric import Metric
 
 HEAD = 'revision = 1\nowner = "o"\npurpose = "p"\nexpires = 2999-12-31\n'

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from rumor_server.rappor_import.analysis import import_rappor
-from rumor_server.statistics.estimation.dispatch import estimate_metric
+from rumor_server.statistics.mechanisms import estimate_metric
 from rumor_server.statistics.tally import Tally
 from rumor_shared.rappor_md5 import RapporClient
 from rumor_shared.registry import registry_of

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from rumor_server.statistics.cohorts.md5_hashing import md5_bits, md5_positions
-from rumor_server.statistics.mechanisms import rappor
+from rumor_server.statistics.mechanisms.rappor import RapporEstimator
 from rumor_server.statistics.tally import Tally
 from rumor_shared.bits import encode_bits
 from rumor_shared.errors import MalformedPayload, RegistryError
@@ -57,7 +57,7 @@ def tally_of(metric: Metric, reports: Sequence[tuple[int, str]]) -> Tally:
         for payload in payloads:
             mechanism.check_payload(payload)
         tally.reports[cohort] = len(payloads)
-        tally.counts[cohort] = rappor.tally(mechanism, payloads)
+        tally.counts[cohort] = RapporEstimator(metric).tally(payloads)
     return tally
 
 

@@ -15,8 +15,9 @@ from tests.server.statistics.mechanisms.statistics_contract import (
     metric_of,
 )
 
-from rumor_server.statistics.estimation import CombinationError, Estimates, combine, estimate_metric
+from rumor_server.statistics.estimation import CombinationError, Estimates, combine
 from rumor_server.statistics.estimation.pure import estimate_pure
+from rumor_server.statistics.mechanisms import estimate_metric
 from rumor_server.statistics.tally import Tally
 
 NAMES = [str(i) for i in range(PAIRS)]

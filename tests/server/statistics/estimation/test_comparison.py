@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from tests.server.statistics.mechanisms.statistics_contract import PAIRS, metric_of
 
-from rumor_server.statistics.estimation import ComparisonError, Estimates, compare, estimate_metric
+from rumor_server.statistics.estimation import ComparisonError, Estimates, compare
 from rumor_server.statistics.estimation.pure import estimate_pure
+from rumor_server.statistics.mechanisms import estimate_metric
 from rumor_server.statistics.tally import Tally
 
 P, Q = Fraction(1, 2), Fraction(1, 4)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from tests.server.statistics.mechanisms.statistics_contract import metric_of
 
-from rumor_server.statistics.estimation import Estimates, estimate_metric, group
+from rumor_server.statistics.estimation import Estimates
+from rumor_server.statistics.mechanisms import estimate_metric, group
 from rumor_server.statistics.tally import Tally
 
 METRIC = metric_of("krr", epsilon=1, values=["a", "b", "c"])

@@ -7,7 +7,8 @@ import pytest
 from tests.server.statistics.mechanisms.statistics_contract import Counts, is_one, metric_of
 from tests.server.statistics.mechanisms.test_krr import answers
 
-from rumor_server.statistics.estimation import Estimates, GroupError, estimate_metric, group
+from rumor_server.statistics.estimation import Estimates, GroupError
+from rumor_server.statistics.mechanisms import estimate_metric, group
 from rumor_server.statistics.tally import Tally
 from rumor_shared.metric import Metric
 

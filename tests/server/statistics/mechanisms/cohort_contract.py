@@ -17,7 +17,8 @@ import pytest
 from numpy.typing import NDArray
 from tests.server.statistics.mechanisms.statistics_contract import SIGMAS, Counts, is_one
 
-from rumor_server.statistics.estimation import Estimates, GroupError, estimate_metric, group
+from rumor_server.statistics.estimation import Estimates, GroupError
+from rumor_server.statistics.mechanisms import estimate_metric, group
 from rumor_server.statistics.tally import Tally
 from rumor_shared.hashing import hash_bytes, positions
 from rumor_shared.metric import Metric

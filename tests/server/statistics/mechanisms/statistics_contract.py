@@ -22,10 +22,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rumor_server.statistics.estimation import Estimates, estimate_metric
+from rumor_server.statistics.estimation import Estimates
 from rumor_server.statistics.estimation.pure import estimate_pure
+from rumor_server.statistics.mechanisms import estimate_metric
+from rumor_server.statistics.mechanisms.table import estimator
 from rumor_server.statistics.tally import Tally
-from rumor_shared.mechanism import mechanism_module
 from rumor_shared.metric import Metric
 from rumor_shared.registry import registry_of
 
@@ -241,12 +242,12 @@ class StatisticsContract(ABC):
 def tally_of(metric: Metric) -> Callable[[list[bytes]], Tally]:
     """Return a function from payloads of one cohort to a tally."""
     mechanism = metric.mechanism
-    module = mechanism_module("rumor_server.statistics", mechanism.name)
+    part = estimator(metric)
 
     def count(payloads: list[bytes]) -> Tally:
         for payload in payloads:
             mechanism.check_payload(payload)
-        cells: Counts = module.tally(mechanism, payloads)
+        cells: Counts = part.tally(payloads)
         assert cells.dtype == np.int64
         return Tally(np.array([len(payloads)]), cells[None, :])
 

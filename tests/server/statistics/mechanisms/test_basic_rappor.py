@@ -18,7 +18,7 @@ from tests.server.statistics.mechanisms.statistics_contract import (
 )
 from tests.server.statistics.mechanisms.test_unary import random_bits
 
-from rumor_server.statistics.estimation import estimate_metric
+from rumor_server.statistics.mechanisms import estimate_metric
 from rumor_server.statistics.tally import Tally
 from rumor_shared.mechanisms.rappor import Rappor
 

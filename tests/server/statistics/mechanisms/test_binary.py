@@ -14,7 +14,7 @@ from tests.server.statistics.mechanisms.statistics_contract import (
     tally_of,
 )
 
-from rumor_server.statistics.estimation import estimate_metric
+from rumor_server.statistics.mechanisms import estimate_metric
 from rumor_server.statistics.tally import Tally
 from rumor_shared.mechanisms.binary import Binary
 from rumor_shared.metric import Metric

@@ -9,7 +9,7 @@ import pytest
 from tests.server.statistics.mechanisms.cohort_contract import CohortContract, cells_of
 from tests.server.statistics.mechanisms.statistics_contract import ONE, Counts, metric_of, tally_of
 
-from rumor_server.statistics.estimation import estimate_metric
+from rumor_server.statistics.mechanisms import estimate_metric
 from rumor_server.statistics.tally import Tally
 from rumor_shared.mechanisms.cms import CountMeanSketch
 from rumor_shared.metric import Metric

@@ -15,9 +15,9 @@ from tests.server.statistics.mechanisms.statistics_contract import (
     tally_of,
 )
 
-from rumor_server.statistics.estimation import estimate_metric, group
+from rumor_server.statistics.mechanisms import estimate_metric, group
 from rumor_server.statistics.tally import Tally
-from rumor_server.statistics.walsh_hadamard import walsh_hadamard
+from rumor_server.statistics.transforms import walsh_hadamard
 from rumor_shared.mechanisms.hadamard import Hadamard
 from rumor_shared.metric import Metric
 

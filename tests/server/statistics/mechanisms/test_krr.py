@@ -14,7 +14,8 @@ from tests.server.statistics.mechanisms.statistics_contract import (
     tally_of,
 )
 
-from rumor_server.statistics.estimation import estimate_metric, norm_sub
+from rumor_server.statistics.estimation import norm_sub
+from rumor_server.statistics.mechanisms import estimate_metric
 from rumor_server.statistics.tally import Tally
 from rumor_shared.mechanisms.krr import Krr
 from rumor_shared.metric import Metric

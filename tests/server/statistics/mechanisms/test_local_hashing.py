@@ -12,7 +12,7 @@ from tests.server.statistics.mechanisms.statistics_contract import ONE, Counts, 
 
 from rumor_server.statistics.cohorts.cohort_regression import CohortTally, regress
 from rumor_server.statistics.cohorts.hash_table import hash_table
-from rumor_server.statistics.estimation import estimate_metric, group
+from rumor_server.statistics.mechanisms import estimate_metric, group
 from rumor_server.statistics.tally import Tally
 from rumor_shared.mechanisms.local_hashing import LocalHashing
 from rumor_shared.metric import Metric

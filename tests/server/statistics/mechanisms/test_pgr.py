@@ -18,9 +18,9 @@ from tests.server.statistics.mechanisms.statistics_contract import (
 )
 from tests.server.statistics.mechanisms.test_hadamard import spread
 
-from rumor_server.statistics.estimation import estimate_metric, group
-from rumor_server.statistics.projective_transform import PrecisionLost, orthogonal_sums
+from rumor_server.statistics.mechanisms import estimate_metric, group
 from rumor_server.statistics.tally import Tally
+from rumor_server.statistics.transforms import PrecisionLost, orthogonal_sums
 from rumor_shared.mechanisms.pgr import Pgr, canonical_vector
 from rumor_shared.metric import Metric
 

@@ -14,7 +14,8 @@ from tests.server.statistics.mechanisms.statistics_contract import metric_of, ta
 from tests.server.statistics.mechanisms.test_unary import random_bits
 
 from rumor_server.statistics.cohorts.candidate_hashing import CandidateError
-from rumor_server.statistics.estimation import Estimates, estimate_metric
+from rumor_server.statistics.estimation import Estimates
+from rumor_server.statistics.mechanisms import estimate_metric
 from rumor_server.statistics.tally import Tally
 from rumor_shared.metric import Metric
 

@@ -16,7 +16,8 @@ from tests.server.statistics.mechanisms.statistics_contract import (
     tally_of,
 )
 
-from rumor_server.statistics.estimation import GroupError, estimate_metric, group
+from rumor_server.statistics.estimation import GroupError
+from rumor_server.statistics.mechanisms import estimate_metric, group
 from rumor_server.statistics.tally import Tally
 from rumor_shared.mechanisms.subset import Subset
 from rumor_shared.metric import Metric

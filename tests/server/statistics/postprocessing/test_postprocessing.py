@@ -11,13 +11,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.server.statistics.mechanisms.statistics_contract import metric_of
 
-from rumor_server.statistics.estimation import (
-    base_cut,
-    estimate_metric,
-    norm_sub,
-    power_ns,
-    simplex_mle,
-)
+from rumor_server.statistics.estimation import base_cut, norm_sub, power_ns, simplex_mle
+from rumor_server.statistics.mechanisms import estimate_metric
 from rumor_server.statistics.tally import Tally
 
 Floats = NDArray[np.float64]

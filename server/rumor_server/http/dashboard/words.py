@@ -1,0 +1,90 @@
+"""Sentences of the pages: a metric's state, its activity, and what no candidate explains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import NamedTuple
+
+from rumor_server.http.dashboard.formats import count, day, plural, short_day
+from rumor_server.queries.activity import ACTIVITY_DAYS, Activity, State
+from rumor_server.queries.cache import Measured
+from rumor_shared.metric import Metric
+
+
+class StateWords(NamedTuple):
+    """A state: `kind` is the template's colour, then a word and a sentence."""
+
+    kind: State
+    word: str
+    sentence: str
+
+
+def state_words(state: State, metric: Metric, reports: int) -> StateWords:
+    """Return what a page says of the state of a metric with `reports` counted reports."""
+    match state:
+        case State.WITHDRAWN:
+            word = "Withdrawn"
+            sentence = "The registry no longer asks this; what was counted is still explained."
+        case State.EXPIRED:
+            word = "Expired"
+            sentence = f"Its last day was {day(metric.expires)}; reports of later days are refused."
+        case State.WAITING:
+            word = "No reports yet"
+            sentence = "It is being asked; no report was counted yet."
+        case State.WITHHELD:
+            word = "Withheld"
+            sentence = (
+                f"{plural(metric.min_reports - reports, 'report')} of {metric.min_reports:,} are "
+                "missing before anything is shown."
+            )
+        case State.COLLECTING:
+            word = "Collecting"
+            sentence = f"Reports are taken until {day(metric.expires)}."
+    return StateWords(state, word, sentence)
+
+
+def devices_words(activity: Activity) -> str:
+    """Return of how many devices today's reports can be."""
+    least, most = activity.devices
+    return count(most) if least == most else f"{count(least)} to {count(most)}"
+
+
+def activity_words(activity: Activity) -> str:
+    """Return the sparkline in a sentence."""
+    reports, best = activity.reports, max(activity.reports)
+    if not best:
+        return f"Reports of the last {ACTIVITY_DAYS} days: none"
+    busiest = activity.first + timedelta(days=reports.index(best))
+    return (
+        f"Reports of the last {ACTIVITY_DAYS} days: {count(sum(reports))}, at most "
+        f"{count(best)} a day (on {short_day(busiest)}), {count(reports[-1])} today"
+    )
+
+
+def sparkline_bars(reports: Sequence[int]) -> tuple[tuple[float, float, float], ...]:
+    """Return x, width and height in percent of the sparkline of each day that has reports."""
+    step, best = 100 / len(reports), max(reports)
+    return tuple(
+        (round(i * step, 2), round(step * 0.72, 2), max(round(number / best * 100, 1), 4.0))
+        for i, number in enumerate(reports)
+        if number
+    )
+
+
+def unexplained_words(measured: Measured) -> str:
+    """Return what the share that no candidate explains means for this list."""
+    if measured.unexplained is None:
+        return ""
+    share, error = measured.unexplained
+    if share > 3 * error:
+        return (
+            "That is more than noise: values are missing from the list. Bring a longer one to "
+            "learn which."
+        )
+    if share < -3 * error:
+        return (
+            "That is below 0 by more than noise: candidates share bits and are counted twice, or "
+            "the list is too long for so few reports."
+        )
+    return "That is within the noise: the list may well hold every value there is."
