@@ -50,6 +50,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         path = Path(given.state) if given.state else state_path(given.app, given.endpoint)
     except (ConfigurationError, RegistryError) as error:
         return _fail(error, EXIT_USAGE)
+    except StateUnavailable as error:
+        return _fail(error, EXIT_FAILED)
     except OSError as error:
         return _fail(explain(error), EXIT_USAGE)
     try:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from rumor_client.errors import ConfigurationError
+from rumor_client.errors import ConfigurationError, StateUnavailable
 from rumor_client.process.lazy_imports import importing
+from rumor_client.state.absent import AbsentState
 from rumor_client.state.paths import state_path
 from rumor_client.state.protocol import State
 from rumor_shared.registry import Registry, load_registry, parse_registry
@@ -31,10 +32,16 @@ def state_from(
     """Return the state itself, or the one in a file: at `given`, else at the app's own place."""
     if given is not None and not isinstance(given, str | os.PathLike):
         return given
+    if given is None:
+        try:
+            given = state_path(app, endpoint)
+        except StateUnavailable as error:
+            # The app runs on without us: `record` says so, and one line of its log.
+            return AbsentState(error.what)
     with importing:  # a simulation in memory needs no SQLite
         from rumor_client.state.sqlite_state import SqliteState
 
-    return SqliteState(state_path(app, endpoint) if given is None else given)
+    return SqliteState(given)
 
 
 def check_key(key: str | None) -> str | None:

@@ -6,7 +6,7 @@ from time import monotonic, sleep
 
 from rumor_client.perturbation.randomness import system_randomness
 from rumor_client.process.clock import utc_now
-from rumor_client.process.lazy_imports import importing
+from rumor_client.process.lazy_imports import importing, importing_later
 
 # Type checkers take this name as true; what a client is made of is loaded by who makes one.
 TYPE_CHECKING = False
@@ -86,6 +86,7 @@ class Client:
             from rumor_client.recording.ledger import AppCaps, app_cap
             from rumor_client.recording.outbox import Bounds
             from rumor_client.recording.recorder import Recorder
+            from rumor_client.upload import result, retraction  # noqa: F401 - their absence is no status
 
             # A registry loads the mechanisms that it names.
             self.registry = registry_from(registry)
@@ -169,13 +170,12 @@ class Client:
         collector's `Retry-After` is kept in any case.
         Nothing that the network, the collector or the state does is raised.
         """
-        with importing:
-            from rumor_client.upload.result import FlushResult, UploadStatus
+        from rumor_client.upload.result import FlushResult, UploadStatus
 
         if self._uploader is None:
             return FlushResult(UploadStatus.OFF, detail="there is no endpoint")
         from rumor_client.upload.collector_api import REQUEST_TIMEOUT
-        from rumor_client.upload.worker import drain
+        from rumor_client.upload.uploader import drain
 
         if timeout is None:
             return drain(self._uploader, None, monotonic() + REQUEST_TIMEOUT)
@@ -194,7 +194,7 @@ class Client:
 
     def status(self) -> Status:
         """Return what holds, what is spent and what waits. Raises StateBusy, StateUnavailable."""
-        with importing:
+        with importing_later:
             from rumor_client.inspection.status import status_of  # only who looks needs it
 
         stopped = self._uploader.stopped if self._uploader else None
@@ -226,7 +226,7 @@ class Client:
 
         Raises StateBusy and StateUnavailable.
         """
-        with importing:
+        with importing_later:
             from rumor_client.inspection.view import seen  # only who looks needs it
 
         with self.state.transaction() as transaction:
@@ -242,8 +242,7 @@ class Client:
         does not keep this from being sent. Raises StateBusy and StateUnavailable, after which
         nothing is sent either.
         """
-        with importing:
-            from rumor_client.upload.retraction import forget  # once in a device's life
+        from rumor_client.upload.retraction import forget
 
         collector = self._uploader.collector if self._uploader else None
         deadline = monotonic() + timeout

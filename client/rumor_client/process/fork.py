@@ -245,7 +245,14 @@ class _Fork:
 
 
 class Importing:
-    """A block in which modules are loaded, for `with`."""
+    """A block in which modules are loaded, for `with`.
+
+    With `later`, after the client was made: what can't be loaded then (the package is gone, no file
+    can be opened, the interpreter ends) is StateUnavailable, which an app expects.
+    """
+
+    def __init__(self, *, later: bool = False) -> None:
+        self._later = later
 
     def __enter__(self) -> None:
         # Nothing but a fork is waited for, which lasts FORK_WAIT; the rest is for a busy machine.
@@ -260,6 +267,10 @@ class Importing:
     ) -> None:
         FORK_LOCK.end_import()
         FORK_LOCK.leave()
+        if self._later and kind is not None and issubclass(kind, ImportError | OSError):
+            from rumor_client.errors import StateUnavailable
+
+            raise StateUnavailable("a part of the client can't be loaded any more") from error
 
 
 FORK_LOCK = ForkLock()

@@ -10,6 +10,7 @@ from time import monotonic
 
 from rumor_client.consent.consent import Consent
 from rumor_client.errors import StateBusy, StateUnavailable
+from rumor_client.perturbation.mechanisms.table import perturber
 from rumor_client.perturbation.perturb import new_id, new_secret, perturb, series_of
 from rumor_client.perturbation.randomness import Randomness
 from rumor_client.process.clock import Clock
@@ -47,8 +48,20 @@ class Recorder:
         self._randomness = randomness
         self._limits: dict[str, Limits] = {}
         self._closed = False
+        self._load()
         # One entry an answer that found the state locked: appending is safe between threads.
         self._busy: list[None] = []
+        self._load()
+
+    def _load(self) -> None:
+        """Load what a report of any metric needs: later there may be nothing to load it from."""
+        for metric in self._registry.metrics.values():
+            perturber(metric)
+            if metric.mechanism.memoised:
+                import hashlib  # noqa: F401 - as above
+                import hmac  # noqa: F401 - as above
+            if metric.mechanism.values is None:
+                import rumor_shared.unicode_13  # noqa: F401 - as above
 
     def close(self) -> None:
         """Record nothing more."""
@@ -80,6 +93,9 @@ class Recorder:
             return Result(RecordStatus.BUSY, metric)
         except StateUnavailable as error:
             log_once("unavailable", f"rumor: {error}")
+            return Result(RecordStatus.UNAVAILABLE, metric)
+        except (ImportError, OSError) as error:
+            log_once("unavailable", f"rumor: a part of the client failed: {type(error).__name__}")
             return Result(RecordStatus.UNAVAILABLE, metric)
 
     def _may_be_granted(self, purpose: str) -> bool:

@@ -122,7 +122,25 @@ class SqliteFile:
         with suppress(sqlite3.OperationalError):
             # No room yet, or another process is at it: until then the missing file denies.
             self._finish_denial(connection)
-        finish_erasure(connection)
+        self.finish_erasure(connection)
+
+    def finish_erasure(self, connection: Connection) -> bool:
+        """Delete what was set aside, and cut the log to nothing, if deleted bytes may be in them.
+
+        Returns False where a reader was in the way, or a file could not be deleted.
+        """
+        if not erasure_is_pending(connection):
+            return True
+        try:
+            for aside in self._set_aside():
+                aside.unlink(missing_ok=True)
+        except OSError:
+            return False
+        (busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        if busy:
+            return False
+        connection.execute("UPDATE device SET erasure_pending = 0")
+        return True
 
     def _finish_denial(self, connection: sqlite3.Connection) -> None:
         transaction = SqliteTransaction(connection, self.grant_file)
@@ -156,27 +174,12 @@ class SqliteFile:
             " without consent",
         )
 
-    def delete_set_aside(self) -> None:
-        """Delete every file that was set aside. Raises OSError."""
-        for aside in self._set_aside():
-            aside.unlink(missing_ok=True)
-
     def _set_aside(self) -> Iterator[Path]:
         # Not `glob`, to which some names are patterns.
         if self.path.parent.is_dir():
             for found in self.path.parent.iterdir():
                 if found.name.startswith(f"{self.path.name}{_ASIDE}"):
                     yield found
-
-
-def finish_erasure(connection: Connection) -> bool:
-    """Cut the log to nothing if deleted bytes may be in it; False where a reader was in the way."""
-    if erasure_is_pending(connection):
-        (busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        if busy:
-            return False
-        connection.execute("UPDATE device SET erasure_pending = 0")
-    return True
 
 
 def erasure_is_pending(connection: Connection) -> bool:

@@ -31,7 +31,6 @@ from rumor_client.state.sqlite_file import (
     HELD,
     SqliteFile,
     erasure_is_pending,
-    finish_erasure,
 )
 from rumor_client.state.sqlite_schema import Origin
 from rumor_client.state.sqlite_transaction import SqliteTransaction
@@ -150,8 +149,7 @@ class SqliteState:
     def scrub(self) -> bool:
         """Move the log into the file and cut it to nothing; see `State.scrub`."""
         with self._connected(LOCK_WAIT) as connection:
-            self._file.delete_set_aside()
-            return finish_erasure(connection)
+            return self._file.finish_erasure(connection)
 
     def erasure_pending(self) -> bool:
         """Return whether a denial's deletion is still in the log."""

@@ -107,6 +107,9 @@ class CollectorApi:
             response = self._transport(request)
         except NoAnswer as error:
             raise Ended(UploadStatus.LATER, self.back_off(), str(error)) from None
+        except ImportError:
+            detail = "the network's part of the client can't be loaded"
+            raise Ended(UploadStatus.LATER, self.back_off(), detail) from None
         except Exception as error:  # an app's transport must not end our thread
             detail = f"the transport failed: {type(error).__name__}"
             raise Ended(UploadStatus.LATER, self.back_off(), detail) from None

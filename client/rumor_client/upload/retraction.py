@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from time import monotonic, sleep
 
 from rumor_client.consent.consent import DENIAL_WAIT
+from rumor_client.errors import StateBusy, StateUnavailable
 from rumor_client.perturbation.perturb import new_secret
 from rumor_client.perturbation.randomness import Randomness
 from rumor_client.state.protocol import State, Transaction
@@ -101,9 +102,14 @@ def forget(
     monotonic clock. Without a `collector` nothing can be asked. Raises StateBusy and
     StateUnavailable.
     """
-    with state.transaction() as transaction:
-        identity = transaction.identity()
-        before = transaction.drops().get(DENIED, 0)
+    try:
+        with state.transaction() as transaction:
+            identity = transaction.identity()
+            before = transaction.drops().get(DENIED, 0)
+    except (StateBusy, StateUnavailable):
+        # A denial may be kept where nothing can be read.
+        deny()
+        raise
     deny()
     with state.transaction(DENIAL_WAIT) as transaction:
         unsent = transaction.drops().get(DENIED, 0) - before

@@ -23,6 +23,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
+from time import monotonic, sleep
 
 from rumor_client.errors import StateBusy, StateUnavailable
 from rumor_client.perturbation.perturb import new_secret
@@ -59,6 +60,14 @@ class _Pass:
 _ASKED_UNTIL = "asked_until"
 _REST_UNTIL = "rest_until"
 _FAILURES = "failures"
+
+
+# How often a drain asks whether another process has finished its upload.
+_TURN_POLL = 0.02
+
+
+def _named(error: Exception) -> str:
+    return getattr(error, "strerror", None) or type(error).__name__
 
 
 def _no_pause() -> bool:
@@ -132,6 +141,10 @@ class Uploader:
             self._note_wait()
         except (StateBusy, StateUnavailable) as error:
             status, detail = UploadStatus.LATER, str(error)
+            retry_in = self.collector.back_off()
+        except (ImportError, OSError) as error:
+            # The package is gone, or no file can be opened: the app is not to blame for calling us.
+            status, detail = UploadStatus.LATER, f"a part of the client failed: {_named(error)}"
             retry_in = self.collector.back_off()
         counts = under_way.verdicts
         return FlushResult(
@@ -280,3 +293,15 @@ class Uploader:
                 response = self.collector.post(REPORTS_PATH, body, under_way.deadline)
             if response is not None:
                 return response
+
+
+def drain(uploader: Uploader, deadline: float | None, patience: float) -> FlushResult:
+    """Make one pass until `deadline`, as soon as no one else is making one.
+
+    Gives up on those others at `patience`. Both are on the monotonic clock.
+    """
+    while True:
+        result = uploader.run(deadline)
+        if result.status is not UploadStatus.ELSEWHERE or monotonic() + _TURN_POLL >= patience:
+            return result
+        sleep(_TURN_POLL)
