@@ -68,7 +68,8 @@ MECHANISMS = {
     "p": "Probability that a permanent 0 is reported as 1.",
     "q": "Probability that a permanent 1 is reported as 1.",
     "max_values": "How many values get a permanent answer of their own. A later one answers from "
-    "the slot that was filled last. A life costs at most `epsilon_infinity` times this.",
+    "the slot that was filled last, so that such a change is not seen. A life costs at most "
+    "`epsilon_infinity` times this.",
 }
 
 # What holds where a field is absent, where the code computes it or leaves it out.
@@ -91,6 +92,8 @@ ABSENT = {
     "rappor.p": "give `epsilon_infinity`",
     "rappor.q": "give `epsilon_infinity`",
     "rappor.epsilon_infinity": "give `f`, `p`, `q`",
+    "rappor.max_values": "must be declared, unless f = 0",
+    "basic_rappor.max_values": "must be declared, unless f = 0",
     "rappor.epsilon_first_report": "give `f`, `p`, `q`",
     "basic_rappor.f": "give `epsilon_infinity`",
     "basic_rappor.p": "give `epsilon_infinity`",

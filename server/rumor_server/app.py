@@ -28,6 +28,7 @@ from rumor_server.http.ip_rate_limit import IpRateLimit
 from rumor_server.http.openapi import add_ingest
 from rumor_server.http.problem import problem_of
 from rumor_server.http.prometheus import PrometheusPage
+from rumor_server.http.query_limits import QueryLimits
 from rumor_server.http.quota import KeyQuotas, MeteredWriter
 from rumor_server.http.routes.estimates import analyst_routes
 from rumor_server.http.routes.operator import operator_routes
@@ -39,11 +40,11 @@ from rumor_server.operations.keyring import Keyring
 from rumor_server.operations.periodic_tasks import PeriodicTasks
 from rumor_server.queries.service import QueryService
 from rumor_server.settings import Settings, open_scopes, parse_origins, parse_proxies
-from rumor_server.statistics.authenticity.report_weights import ReportShapes, read_shapes
 from rumor_server.statistics.mechanisms.table import estimator_class
 from rumor_server.storage.operator_tables import Control
 from rumor_server.storage.receipts import Receipts
-from rumor_server.storage.registry_in_force import adopt
+from rumor_server.storage.registry_in_force import put_in_force
+from rumor_server.storage.report_weights import ReportWeights, read_weights
 from rumor_server.storage.store import Store
 from rumor_server.storage.writer import RETRY_SECONDS, Writer
 from rumor_shared.registry import Registry
@@ -104,9 +105,9 @@ def create_app(
     is_open, proxies = open_scopes(settings), parse_proxies(settings.trusted_proxies)
     for metric in registry.metrics.values():
         estimator_class(metric.mechanism.name)
-    store.adopt(registry)
+    store.declare(registry)
     control = Control(settings)
-    adopt(control, registry.sha256)
+    put_in_force(control, registry.sha256)
     writer = Writer(
         store,
         queue_reports=settings.queue_reports,
@@ -114,7 +115,7 @@ def create_app(
         reserve_bytes=settings.reserve_bytes,
     )
     receipts = Receipts(settings.receipts_folder)
-    counters, shapes = Counters(), ReportShapes(control)
+    counters, weights = Counters(), ReportWeights(control)
     keyring, quotas = Keyring(control, settings.refresh_seconds), KeyQuotas(control, today)
 
     def write_used() -> None:
@@ -123,9 +124,11 @@ def create_app(
     periodic = PeriodicTasks(
         control,
         registry.sha256,
-        repeated=(shapes.write, write_used, quotas.forget_past),
-        last=(shapes.write, write_used, quotas.close),
+        repeated=(weights.write, write_used, quotas.forget_past),
+        last=(weights.write, write_used, quotas.close),
     )
+
+    service = QueryService(store, partial(read_weights, control))
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -147,6 +150,7 @@ def create_app(
                 task.cancel()
                 with suppress(asyncio.CancelledError):
                     await task
+            service.close()
             await asyncio.to_thread(periodic.finish)
             if await asyncio.to_thread(writer.close, settings.drain_seconds):
                 store.close()
@@ -165,7 +169,7 @@ def create_app(
         # A redirect would repeat the Host that a stranger sent.
         redirect_slashes=False,
     )
-    metered = MeteredWriter(writer, quotas, counters, shapes.look_at, today)
+    metered = MeteredWriter(writer, quotas, counters, weights.observe, today)
     app.devices = {
         REPORTS_PATH: Ingest(registry, metered, today, settings.body_seconds),
         RETRACTIONS_PATH: Retract(registry, writer, receipts, today, settings.body_seconds),
@@ -188,8 +192,8 @@ def create_app(
     page = PrometheusPage(
         control, counters, registry.sha256, registry.max_age_days, today, lambda: writer.alive
     )
-    service = QueryService(store, partial(read_shapes, control))
-    app.include_router(analyst_routes(service, registry, settings.body_seconds))
+    limits = QueryLimits()
+    app.include_router(analyst_routes(service, registry, settings.body_seconds, limits))
     app.include_router(
         operator_routes(store, registry, writer, today, page, periodic.check_in_force)
     )
@@ -200,6 +204,7 @@ def create_app(
             today=today,
             candidates=settings.candidates_folder,
             body_seconds=settings.body_seconds,
+            limits=limits,
         )
     )
 

@@ -12,6 +12,7 @@ RumorError (shared)
 │   └── KeyRequired      no key, or none that is valid
 ├── TooManyRequests      a limit of a key or an address is used up
 ├── Overloaded           more waits than the queue may hold; nothing was written
+│   └── TooManyQueries   more questions wait for an answer than may
 ├── StoreError           the database can't be used
 │   ├── StoreUnavailable a commit failed, or nobody knows whether it did
 │   ├── DiskAlmostFull   too little space is left to promise durability
@@ -95,6 +96,14 @@ class Overloaded(RumorError):
     def __init__(self, retry_after: int) -> None:
         self.retry_after = retry_after
         super().__init__("too many reports wait to be written; send them again later")
+
+
+class TooManyQueries(Overloaded):
+    """More questions wait for an answer than may, or one took too long."""
+
+    def __init__(self, retry_after: int) -> None:
+        self.retry_after = retry_after
+        RumorError.__init__(self, "too many questions wait for an answer; ask again later")
 
 
 class StoreError(RumorError):

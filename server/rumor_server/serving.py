@@ -81,6 +81,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _serve(registry: Registry, settings: Settings, listening: socket.socket) -> bool:
+    log.info("the database is %s", settings.database_name)
     for problem in (*registry.expired(system_day()), *registry.warnings()):
         log.warning("%s", problem)
     config = uvicorn.Config(

@@ -14,6 +14,7 @@ from enum import StrEnum
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
+from urllib.parse import urlsplit
 
 from rumor_server.errors import SettingsError
 
@@ -126,6 +127,17 @@ class Settings:
     refresh_seconds: Annotated[
         float, About("how often keys are read anew and counters written, in seconds", 0.1, 3600)
     ] = 2
+
+    @property
+    def database_name(self) -> str:
+        """Where the database is: a file's whole path, or an address without its password."""
+        if not self.database_url:
+            return str(self.database.absolute())
+        found = urlsplit(self.database_url)
+        user, _, host = found.netloc.rpartition("@")
+        name, _, _ = user.partition(":")
+        # A password may stand among the parameters too.
+        return f"{found.scheme}://{name}{'@' if name else ''}{host}{found.path}"
 
     @property
     def receipts_folder(self) -> Path:
@@ -252,7 +264,7 @@ def load_settings(
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(file.read_text("utf-8"))
+        return tomllib.loads(file.read_text("utf-8-sig"))
     except UnicodeDecodeError:
         raise SettingsError(file.name, "is not UTF-8", "save it so") from None
     except tomllib.TOMLDecodeError as error:

@@ -65,10 +65,10 @@ class IncompleteMechanism(RumorError, TypeError):
 class UnknownMetric(RumorError):
     """The registry has no metric named `metric`."""
 
-    def __init__(self, metric: str) -> None:
+    def __init__(self, metric: str, hint: str = "") -> None:
         self.metric = metric
         super().__init__(
-            f"the registry has no metric named {metric!r}; declare it in the registry file"
+            f"the registry has no metric named {metric!r}; {hint}declare it in the registry file"
         )
 
 

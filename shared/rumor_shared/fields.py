@@ -8,7 +8,7 @@ through a binary float.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -57,14 +57,18 @@ class Fields:
         return self._table[key]
 
     def finish(self) -> None:
-        """Raise RegistryError if the table has a key that nothing asked for."""
-        for key in self._table:
-            if key not in self._known:
-                import difflib  # for a mistake only
-
-                near = difflib.get_close_matches(str(key), sorted(self._known), n=1)
-                fix = f"did you mean {near[0]!r}?" if near else "remove it"
-                self.problem(str(key), "is not a known field here", fix)
+        """Raise RegistryError if the table has keys that nothing asked for, with each of them."""
+        problems = [
+            Problem(
+                self.path(str(key)),
+                "is not a known field here",
+                nearest(str(key), sorted(self._known)) + "remove it",
+            )
+            for key in self._table
+            if key not in self._known
+        ]
+        if problems:
+            raise RegistryError(tuple(problems))
 
     def text(self, key: str, default: str | None = None) -> str:
         """Return a non-empty NFC text."""
@@ -188,6 +192,15 @@ class Fields:
         if not isinstance(value, Mapping):
             self.problem(key, f"is {_kind(value)}, not a table", f"write [{self.path(key)}]")
         return value
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return the question whether the nearest known word was meant, empty where none is near."""
+    import difflib  # for a mistake only
+
+    folded = {one.casefold(): one for one in known}
+    near = difflib.get_close_matches(word.casefold(), folded, n=1)
+    return f"did you mean {folded[near[0]]!r}? Else " if near else ""
 
 
 def is_slug(name: str) -> bool:

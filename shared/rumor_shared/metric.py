@@ -12,10 +12,10 @@ from typing import Any
 
 from rumor_shared.epsilon import MICRO, format_micro
 from rumor_shared.errors import InvalidValue, Problem, RegistryError, UnknownMechanism
-from rumor_shared.fields import MAX_EPSILON, Fields, is_slug
+from rumor_shared.fields import MAX_EPSILON, Fields, is_slug, nearest
 from rumor_shared.hashing import metric_key
 from rumor_shared.mechanism import MAX_CELLS, MAX_PAYLOAD_BYTES, Mechanism
-from rumor_shared.mechanisms.table import from_fields
+from rumor_shared.mechanisms.table import from_fields, installed_names
 from rumor_shared.text import TextProblem, canonical_bytes
 
 # A day or a life may hold many reports; a million epsilon is a bound for integers, not advice.
@@ -119,14 +119,36 @@ class Metric:
         return self.other
 
 
-def parse_metric(name: str, table: Mapping[str, Any]) -> Metric:
-    """Build a metric from its table. Raises RegistryError with the path of the first field that is
+def parse_metric(name: str, table: Mapping[str, Any], *, stored: bool = False) -> Metric:
+    """Build a metric from its table. Raises RegistryError with the path of each field that is
     wrong.
+
+    One that was `stored` before may lack `max_values`, which was 1 then.
     """
-    fields = Fields(table, f"metrics.{name}")
+    path = f"metrics.{name}"
+    try:
+        return _read(name, Fields(table, path), stored=stored)
+    except RegistryError as error:
+        from rumor_shared.faults import faults  # for a mistake only
+
+        found = faults(lambda fields: _read(name, fields, stored=stored), table, path)
+        raise RegistryError(found or error.problems) from None
+
+
+def _read(name: str, fields: Fields, *, stored: bool) -> Metric:
     if not is_slug(name):
         fields.problem("", "is not a name", "use a-z, 0-9, _ . - and start with a letter")
     mechanism_name = fields.slug("mechanism")
+    revision = fields.integer("revision", 1, MAX_REVISION)
+    question = fields.text("question", default=name)
+    owner = fields.text("owner")
+    purpose = fields.text("purpose")
+    expires = fields.day("expires")
+    family = fields.slug("family", default=name)
+    min_reports = fields.integer("min_reports", 1, 2**53, default=1)
+    expected_devices = (
+        fields.integer("expected_devices", 1, 2**53) if fields.has("expected_devices") else None
+    )
     if mechanism_name == "auto":
         fields.problem(
             "mechanism",
@@ -136,11 +158,22 @@ def parse_metric(name: str, table: Mapping[str, Any]) -> Metric:
     try:
         mechanism = from_fields(mechanism_name, fields)
     except UnknownMechanism:
-        fields.problem("mechanism", "is not a known mechanism", "see `rumor registry mechanisms`")
+        known = installed_names()
+        fix = nearest(mechanism_name, known) + f"choose one of {', '.join(known)}"
+        fields.problem("mechanism", "is not a known mechanism", fix)
     _check_size(mechanism, fields)
+    if mechanism.memoised and not stored and not fields.has("max_values"):
+        # No default is right: with 1 a device that changed its answer is never seen to have.
+        fields.problem(
+            "max_values",
+            "is missing: of how many different values a device gives permanent answers to is each "
+            "followed? A change beyond them is not seen",
+            "declare it (1 if answers never change), or use a mechanism with fresh noise",
+        )
     other = fields.text("other") if fields.has("other") else None
     if other is not None and other not in (mechanism.values or ()):
-        fields.problem("other", "is not one of `values`", "add it to `values`")
+        fix = nearest(other, mechanism.values or ()) + "add it to `values`"
+        fields.problem("other", "is not one of `values`", fix)
     changes_sensitive = fields.flag("changes_sensitive", default=False)
     if changes_sensitive and mechanism.memoised:
         fields.problem(
@@ -166,21 +199,19 @@ def parse_metric(name: str, table: Mapping[str, Any]) -> Metric:
             )
     metric = Metric(
         name=name,
-        revision=fields.integer("revision", 1, MAX_REVISION),
+        revision=revision,
         mechanism=mechanism,
-        question=fields.text("question", default=name),
-        owner=fields.text("owner"),
-        purpose=fields.text("purpose"),
-        expires=fields.day("expires"),
-        family=fields.slug("family", default=name),
+        question=question,
+        owner=owner,
+        purpose=purpose,
+        expires=expires,
+        family=family,
         daily_epsilon=daily,
         lifetime_epsilon=lifetime,
         other=other,
         changes_sensitive=changes_sensitive,
-        min_reports=fields.integer("min_reports", 1, 2**53, default=1),
-        expected_devices=(
-            fields.integer("expected_devices", 1, 2**53) if fields.has("expected_devices") else None
-        ),
+        min_reports=min_reports,
+        expected_devices=expected_devices,
     )
     fields.finish()
     return metric
@@ -203,15 +234,17 @@ def _check_size(mechanism: Mechanism, fields: Fields) -> None:
             )
 
 
-def parse_metrics(tables: Mapping[str, Any], root: Fields) -> dict[str, Metric]:
-    """Build every metric. Raises RegistryError with one problem for each metric that is wrong."""
+def parse_metrics(
+    tables: Mapping[str, Any], root: Fields, *, stored: bool = False
+) -> dict[str, Metric]:
+    """Build every metric. Raises RegistryError with every problem of every metric."""
     metrics: dict[str, Metric] = {}
     problems: list[Problem] = []
     for name, table in tables.items():
         try:
             if not isinstance(table, Mapping):
                 root.problem(f"metrics.{name}", "is not a table", f"write [metrics.{name}]")
-            metrics[name] = parse_metric(name, table)
+            metrics[name] = parse_metric(name, table, stored=stored)
         except RegistryError as error:
             problems.extend(error.problems)
     if problems:

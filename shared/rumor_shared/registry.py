@@ -24,9 +24,9 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from rumor_shared.epsilon import format_micro
+from rumor_shared.epsilon import MICRO, format_micro
 from rumor_shared.errors import Problem, RegistryError, UnknownMetric
-from rumor_shared.fields import Fields
+from rumor_shared.fields import Fields, nearest
 from rumor_shared.metric import MAX_ACCOUNT, Metric, parse_metrics
 
 # A report older than this is of no use to anyone, and its id would have to be kept as long.
@@ -34,6 +34,8 @@ MAX_AGE_DAYS = 90
 DEFAULT_AGE_DAYS = 7
 # Below this many devices in a kept cohort on a day, a cell of the tally is nearly a report.
 CROWD = 100
+# Editors of one system write it; TOML knows none.
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ class Registry:
         try:
             return self.metrics[name]
         except KeyError:
-            raise UnknownMetric(name) from None
+            raise UnknownMetric(name, nearest(name, self.metrics)) from None
 
     def expired(self, day: date) -> tuple[Problem, ...]:
         """Return a problem for each metric whose last valid day is before `day`."""
@@ -108,6 +110,21 @@ class Registry:
                 )
         return tuple(found)
 
+    def notes(self) -> tuple[Problem, ...]:
+        """Return what metrics can't see, however right their declaration is."""
+        return tuple(
+            Problem(
+                f"metrics.{m.name}.max_values",
+                f"lets answers of up to {m.mechanism.max_values} "
+                f"value{'' if m.mechanism.max_values == 1 else 's'} a device be followed; one that "
+                "changes its answer more often goes on to answer as before, which this metric "
+                "can't see",
+                "raise it, at epsilon_infinity a value, or use fresh noise",
+            )
+            for m in self.metrics.values()
+            if m.mechanism.memoised
+        )
+
 
 def load_registry(path: str | os.PathLike[str]) -> Registry:
     """Read a registry file. Raises RegistryError with the path of every field that is wrong.
@@ -119,11 +136,15 @@ def load_registry(path: str | os.PathLike[str]) -> Registry:
         return parse_registry(file.read(), source=os.fspath(path))
 
 
-def parse_registry(body: bytes, source: str = "registry") -> Registry:
-    """Parse the bytes of a registry file. Raises RegistryError."""
+def parse_registry(body: bytes, source: str = "registry", *, stored: bool = False) -> Registry:
+    """Parse the bytes of a registry file. Raises RegistryError.
+
+    A registry that a database has `stored` was taken before `max_values` had to be declared: it
+    still means what it meant then.
+    """
     document = read_toml(body, source)
     try:
-        return _build(document, body)
+        return _build(document, body, stored=stored)
     except RegistryError as error:
         raise RegistryError(error.problems, source) from None
 
@@ -133,7 +154,9 @@ def read_toml(body: bytes, source: str) -> dict[str, Any]:
     import tomllib  # an app that hands over a Registry has no use for it
 
     try:
-        return tomllib.loads(body.decode("utf-8", "strict"), parse_float=Decimal)
+        return tomllib.loads(
+            body.removeprefix(_BYTE_ORDER_MARK).decode("utf-8", "strict"), parse_float=Decimal
+        )
     except UnicodeDecodeError as error:
         where = Problem(f"byte {error.start}", "is not valid UTF-8", "save the file as UTF-8")
     except tomllib.TOMLDecodeError as error:
@@ -147,31 +170,51 @@ def read_toml(body: bytes, source: str) -> dict[str, Any]:
 def registry_of(document: Mapping[str, Any]) -> Registry:
     """Build a registry from tables in memory, as tests and simulations do. Raises RegistryError.
 
-    Its `body` is JSON and only identifies it: a server needs a registry read from a file.
+    Its `body` is JSON and only identifies it: a server needs a registry read from a file. Like a
+    stored one it may leave `max_values` out, which is 1 then.
     """
     import json  # only tests and simulations build a registry this way
 
     body = json.dumps(document, default=str, sort_keys=True, ensure_ascii=True).encode()
-    return _build(document, body)
+    return _build(document, body, stored=True)
 
 
-def _build(document: Mapping[str, Any], body: bytes) -> Registry:
+def _build(document: Mapping[str, Any], body: bytes, *, stored: bool) -> Registry:
     root = Fields(document, "")
-    top = Fields(root.table("registry") if root.has("registry") else {}, "registry")
+    table = root.table("registry") if root.has("registry") else {}
     tables = root.table("metrics")
     if not tables:
         root.problem("metrics", "is empty", "declare at least one metric")
-    metrics = parse_metrics(tables, root)
-    greediest = max(m.daily_epsilon for m in metrics.values())
-    registry = Registry(
-        metrics=metrics,
-        max_age_days=top.integer("max_age_days", 1, MAX_AGE_DAYS, default=DEFAULT_AGE_DAYS),
-        daily_epsilon=top.epsilon("daily_epsilon", MAX_ACCOUNT, default=greediest),
-        lifetime_epsilon=(
-            top.epsilon("lifetime_epsilon", MAX_ACCOUNT) if top.has("lifetime_epsilon") else None
-        ),
-        body=body,
+    metrics: dict[str, Metric] = {}
+    problems: list[Problem] = []
+    shared: tuple[int, int, int | None] = (DEFAULT_AGE_DAYS, MICRO, None)
+    # What is wrong in one part keeps no other from being read.
+    try:
+        metrics = parse_metrics(tables, root, stored=stored)
+    except RegistryError as error:
+        problems += error.problems
+    greediest = max((m.daily_epsilon for m in metrics.values()), default=MICRO)
+    try:
+        shared = _shared(Fields(table, "registry"), greediest)
+    except RegistryError:
+        from rumor_shared.faults import faults  # for a mistake only
+
+        problems += faults(lambda top: _shared(top, greediest), table, "registry")
+    try:
+        root.finish()
+    except RegistryError as error:
+        problems += error.problems
+    if problems:
+        raise RegistryError(tuple(problems))
+    return Registry(metrics, *shared, body)
+
+
+def _shared(top: Fields, greediest: int) -> tuple[int, int, int | None]:
+    """Return `max_age_days`, `daily_epsilon` and `lifetime_epsilon`, which all metrics share."""
+    shared = (
+        top.integer("max_age_days", 1, MAX_AGE_DAYS, default=DEFAULT_AGE_DAYS),
+        top.epsilon("daily_epsilon", MAX_ACCOUNT, default=greediest),
+        top.epsilon("lifetime_epsilon", MAX_ACCOUNT) if top.has("lifetime_epsilon") else None,
     )
     top.finish()
-    root.finish()
-    return registry
+    return shared

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+# Figures are files, and no window is ever opened, whatever a notebook's variable says: one that
+# names a backend which isn't installed here would end the import of matplotlib.
+os.environ["MPLBACKEND"] = "agg"
+
 import matplotlib as mpl
 
-# Figures are files: no window is ever opened.
 mpl.use("agg")
 
 from matplotlib import pyplot as plt

@@ -29,7 +29,7 @@ from rumor_server.http.problem import status_of
 from rumor_server.ingestion.batch import Batch, RetractionBatch, decode_batch, decode_retractions
 from rumor_server.rappor_import.files import RapporFileError, RapporParams, read_counts, read_params
 from rumor_server.rappor_import.map import read_map
-from rumor_server.storage.tally_transfer.tally_file import FORMAT, TallyFileError, read_tallies
+from rumor_server.storage.tally_file import FORMAT, TallyFileError, read_tallies
 from rumor_shared.errors import RegistryError
 from rumor_shared.registry import parse_registry
 from rumor_shared.wire import JSON, MAX_BATCH_BYTES, MSGPACK

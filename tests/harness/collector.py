@@ -42,6 +42,7 @@ cohorts = 4
 f = 0.5
 p = 0.25
 q = 0.75
+max_values = 1
 daily_epsilon = 100.0
 owner = "test@example.org"
 purpose = "to test"

@@ -21,9 +21,9 @@ from tests.server.storage.store_contract import together
 from rumor_server.errors import StoreError
 from rumor_server.ingestion.batch import Batch, RetractionBatch
 from rumor_server.ingestion.retraction import Retractions, screen_retractions
-from rumor_server.ingestion.screening import Charges, screen_batch
+from rumor_server.ingestion.screening import Charges, Result, ScreenedBatch, screen_batch
 from rumor_server.storage.receipts import Receipts
-from rumor_server.storage.store import Result, ScreenedBatch, Store
+from rumor_server.storage.store import Store
 from rumor_shared.wire import Retraction, Verdict
 
 CHARGES = Charges(REGISTRY)
@@ -100,7 +100,7 @@ class History:
 
     def _open(self) -> Store:
         store = self.database.open()
-        store.adopt(REGISTRY)
+        store.declare(REGISTRY)
         return store
 
     def _new(self, device: int, day: date, id_: bytes | None = None) -> SentReport:

@@ -138,7 +138,7 @@ class Load:
             # Whoever has it counted says so, whichever took it.
             assert self._collectors.anywhere(body) == ["duplicate"] * 3
 
-    def _crowd(self, threads: ThreadPoolExecutor) -> None:
+    def _many_devices(self, threads: ThreadPoolExecutor) -> None:
         """CO-01, SV-06: a budget of ten that 25 ask for at once, and one report sent 20 times."""
         while not self._ended.is_set():
             pseudonym = os.urandom(16)
@@ -163,7 +163,7 @@ class Load:
     def run(self, meanwhile: Callable[[], None]) -> None:
         """Run the devices while `meanwhile` does what it does. Raises what a device met."""
         with ThreadPoolExecutor(25) as many, ThreadPoolExecutor(self._devices + 1) as threads:
-            works = [self._device] * self._devices + [partial(self._crowd, many)]
+            works = [self._device] * self._devices + [partial(self._many_devices, many)]
             running = [threads.submit(self._watched, work) for work in works]
             try:
                 meanwhile()

@@ -24,7 +24,6 @@ from rumor_client import (
     Request,
     Response,
 )
-from rumor_client.recording.ledger import EVERYTHING, LIFE, Account
 from rumor_client.testing import (
     Answer,
     FakeClock,
@@ -36,6 +35,7 @@ from rumor_client.testing import (
     page,
     refusal,
 )
+from rumor_shared.budget import EVERYTHING, LIFE, Account
 
 VALUES = 512
 EACH = 1_000_000

@@ -1,4 +1,4 @@
-"""Collectors that exchange tallies: databases of either kind, filled by hand and read back."""
+"""Collectors that transfer tallies: databases of either kind, filled by hand and read back."""
 
 from __future__ import annotations
 
@@ -13,15 +13,13 @@ from tests.harness.collector import REGISTRY, TODAY, batch, compact, registry, r
 
 from benchmarks.postgres_server import Server
 from rumor_server.ingestion.batch import decode_batch
-from rumor_server.ingestion.screening import Charges, screen_batch
+from rumor_server.ingestion.screening import Charges, ScreenedBatch, screen_batch
 from rumor_server.settings import Settings
 from rumor_server.statistics.mechanisms import estimate_metric
-from rumor_server.storage.open_store import open_store
+from rumor_server.storage.open_store import open_store, open_transfer
 from rumor_server.storage.postgres.connection import upgrade
-from rumor_server.storage.store import ScreenedBatch
-from rumor_server.storage.tally_transfer.open_transfer import open_exchange
-from rumor_server.storage.tally_transfer.tally_file import DayTally
-from rumor_server.storage.tally_transfer.transfer import export_tallies, merge_tallies
+from rumor_server.storage.tally_file import DayTally
+from rumor_server.storage.tally_transfer import export_tallies, merge_tallies
 from rumor_shared.wire import JSON
 
 DAYS = [TODAY - timedelta(days=back) for back in (2, 1)]
@@ -78,7 +76,7 @@ def collect(
 ) -> Settings:
     """Have a database count batches, then close its days up to `closed`."""
     with closing(open_store(where)) as store:
-        store.adopt(DECLARED)
+        store.declare(DECLARED)
         if documents:
             results = store.commit(screened(documents))
             assert {result.verdict for part in results for result in part} == {"accepted"}
@@ -94,14 +92,14 @@ def themes(answers: str, day: date = DAYS[0]) -> list[dict[str, Any]]:
 
 def exported(where: Settings, metrics: Sequence[str] = ()) -> list[DayTally]:
     """What a database exports."""
-    with open_exchange(where, reads_only=True) as exchange:
-        return export_tallies(exchange, metrics)[0]
+    with open_transfer(where, reads_only=True) as transfer:
+        return export_tallies(transfer, metrics)[0]
 
 
 def merge(where: Settings, tallies: Sequence[DayTally]) -> None:
     """Merge into a database as one file is merged."""
-    with open_exchange(where, reads_only=False) as exchange:
-        merge_tallies(exchange, tallies)
+    with open_transfer(where, reads_only=False) as transfer:
+        merge_tallies(transfer, tallies)
 
 
 def compact_deltas(where: Settings) -> None:

@@ -33,8 +33,9 @@ expires = {expires}
 {more}
 """
 _KRR = 'mechanism = "krr"\nepsilon = {epsilon}\nvalues = {values}'
-_RAPPOR = 'mechanism = "rappor"\nbits = 64\nhashes = 2\ncohorts = 4\nf = 0.25\np = 0.2\nq = 0.8'
-_BASIC = 'mechanism = "basic_rappor"\nvalues = ["a", "b"]\nf = 0.25\np = 0.2\nq = 0.8'
+_NOISE = "f = 0.25\np = 0.2\nq = 0.8\nmax_values = 1"
+_RAPPOR = f'mechanism = "rappor"\nbits = 64\nhashes = 2\ncohorts = 4\n{_NOISE}'
+_BASIC = f'mechanism = "basic_rappor"\nvalues = ["a", "b"]\n{_NOISE}'
 
 THEMES = ["light", "dark", "system", "high contrast", "<b>&\"'"]
 PAGES = [f"https://example.org/{word}" for word in ("", "news", "shop", "help", "news/today")]

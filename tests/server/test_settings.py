@@ -138,3 +138,13 @@ def test_a_file_in_the_environment_wins_over_an_address_in_the_settings_file(
     here = load_settings({}, {"RUMOR_DATABASE": "here.sqlite3"}, file)
     assert (str(here.database), here.database_url) == ("here.sqlite3", "")
     assert load_settings({}, {}, file).database_url == "postgresql://elsewhere/rumor"
+
+
+def test_byte_order_mark_is_no_fault(tmp_path: Path) -> None:
+    """N-23: a file of settings may begin with the mark that some editors write."""
+    file = tmp_path / "rumor.toml"
+    file.write_text("\ufeffport = 9000\n", "utf-8")
+    assert load_settings({}, {}, file).port == 9000
+    file.write_text("\ufeff\ufeffport = 9000\n", "utf-8")
+    with pytest.raises(SettingsError):
+        load_settings({}, {}, file)

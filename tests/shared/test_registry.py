@@ -36,6 +36,7 @@ cohorts = 32
 f = 0.25
 p = 0.25
 q = 0.75
+max_values = 1
 owner = "web@example.org"
 purpose = "compatibility"
 expires = 2027-06-30
@@ -224,6 +225,89 @@ def test_wrong_file_is_explained(body: bytes, path: str) -> None:
     assert "metrics.toml" in str(caught.value)
 
 
+def faults(text: str) -> dict[str, str]:
+    """What is wrong with a registry, each path with its advice."""
+    with pytest.raises(RegistryError) as caught:
+        parse_registry(text.encode())
+    return {problem.path: problem.fix for problem in caught.value.problems}
+
+
+def test_every_fault_is_told_at_once() -> None:
+    """D-12: each field that is wrong is named in one go, of metrics and of [registry] alike."""
+    wrong = (
+        GOOD.replace("revision = 3", "revision = 0")
+        .replace("epsilon = 1.5", "epsilon = -1")
+        .replace('owner = "design@example.org"\n', "")
+        .replace("expires = 2027-12-31", 'expires = "2027"')
+        .replace("hashes = 2", "hashes = 2\nhashs = 3\nbitz = 4")
+        .replace("cohorts = 32", "cohorts = 33")
+        .replace("max_age_days = 5", "max_age_days = 5000")
+        .replace("daily_epsilon = 8.0", "daily_epsilon = 8.0\nmax_age = 1")
+    )
+    assert set(faults(wrong)) == {
+        "metrics.theme.revision",
+        "metrics.theme.epsilon",
+        "metrics.theme.owner",
+        "metrics.theme.expires",
+        "metrics.browser.cohorts",
+        "metrics.browser.hashs",
+        "metrics.browser.bitz",
+        "registry.max_age_days",
+        "registry.max_age",
+    }
+
+
+def test_what_is_nearly_right_is_asked_back() -> None:
+    """Mechanisms, values, choices and fields: the nearest is named, and what is allowed."""
+    found = faults(
+        GOOD.replace('"krr"', '"kkr"').replace("hashes = 2", 'hashing = "rappor_md"\nhashs = 2')
+    )
+    assert found["metrics.theme.mechanism"].startswith("did you mean 'krr'? Else choose one of ")
+    assert "basic_rappor" in found["metrics.theme.mechanism"]
+    assert found["metrics.browser.hashing"] == (
+        "did you mean 'rappor_md5'? Else choose mix, rappor_md5"
+    )
+    assert faults(GOOD.replace('other = "other"', 'other = "Other"'))["metrics.theme.other"] == (
+        "did you mean 'other'? Else add it to `values`"
+    )
+    assert faults(GOOD.replace("max_age_days", "max_age_day"))["registry.max_age_day"] == (
+        "did you mean 'max_age_days'? Else remove it"
+    )
+    assert "did you mean" not in faults(GOOD.replace('"krr"', '"zzz"'))["metrics.theme.mechanism"]
+
+
+def test_what_rests_on_a_fault_is_not_told() -> None:
+    """One mistake is one problem: what several fields say together waits until each is sound."""
+    assert set(faults(GOOD.replace("epsilon = 1.5", 'epsilon = "much"\ndaily_epsilon = 1'))) == {
+        "metrics.theme.epsilon"
+    }
+    assert set(faults(GOOD.replace('"krr"', "krr = 1").replace("krr = 1", "7"))) == {
+        "metrics.theme.mechanism"
+    }
+    assert set(
+        faults(GOOD.replace('values = ["light", "dark", "café", "other"]', "values = 3"))
+    ) == {"metrics.theme.values"}
+
+
+def test_unknown_metric_has_a_neighbour() -> None:
+    """The error names the metric that is spelt nearly so, where there is one."""
+    registry = parse_registry(GOOD.encode())
+    with pytest.raises(UnknownMetric, match="did you mean 'theme'"):
+        registry.metric("Theme")
+    with pytest.raises(UnknownMetric) as caught:
+        registry.metric("country")
+    assert "did you mean" not in str(caught.value)
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_byte_order_mark_is_no_fault(mark: str) -> None:
+    """N-23: the mark that some editors write changes nothing; a second one is a fault."""
+    found = parse_registry((mark + GOOD).encode("utf-8"))
+    assert found.metrics == parse_registry(GOOD.encode()).metrics
+    with pytest.raises(RegistryError):
+        parse_registry(("\ufeff\ufeff" + GOOD).encode())
+
+
 def test_load_registry_reads_a_file(tmp_path: Path) -> None:
     """A file is read as bytes, and its SHA-256 identifies it."""
     path = tmp_path / "metrics.toml"
@@ -255,6 +339,39 @@ def test_warnings() -> None:
         "metrics.thin.daily_epsilon",
         "metrics.open.other",
     ]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        'mechanism = "rappor"\nbits = 16\nf = 0.5\np = 0.25\nq = 0.75\n',
+        'mechanism = "rappor"\nbits = 16\nepsilon_infinity = 4\nepsilon_first_report = 1\n',
+        'mechanism = "basic_rappor"\nvalues = ["a", "b"]\nf = 0.5\np = 0.25\nq = 0.75\n',
+    ],
+)
+def test_says_how_many_values_are_followed(fields: str) -> None:
+    """A-01: what is memoised declares `max_values`, with no default; what is not, needs none.
+
+    A registry that a database took before means what it meant then, under the same fingerprint.
+    """
+    head = "[metrics.m]\nrevision = 1\n"
+    tail = 'owner = "o"\npurpose = "p"\nexpires = 2999-12-31\n'
+    silent = (head + fields + tail).encode()
+    with pytest.raises(RegistryError) as caught:
+        parse_registry(silent)
+    (problem,) = caught.value.problems
+    assert problem.path == "metrics.m.max_values"
+    old = parse_registry(silent, stored=True).metric("m")
+    for declared in (1, 3):
+        said = parse_registry((head + fields + f"max_values = {declared}\n" + tail).encode())
+        assert said.metric("m").mechanism.max_values == declared
+        assert (said.metric("m").fingerprint == old.fingerprint) == (declared == 1)
+        (note,) = said.notes()
+        assert note.path == "metrics.m.max_values"
+        assert f"up to {declared} value" in note.what
+    fresh = fields.replace("f = 0.5", "f = 0")
+    if fresh != fields:
+        assert parse_registry((head + fresh + tail).encode()).notes() == ()
 
 
 def test_fingerprint_is_the_meaning() -> None:

@@ -50,6 +50,11 @@ def test_wheel_is_typed_and_licensed(wheel: Path) -> None:
     with ZipFile(wheel) as archive:
         names = archive.namelist()
     assert {f"{room}/py.typed" for room in ROOMS} <= set(names)
+    samples = "rumor_server/cli/starter/deploy/"
+    deploy = HOUSE / "deploy"
+    assert {name.removeprefix(samples) for name in names if name.startswith(samples)} == {
+        path.relative_to(deploy).as_posix() for path in deploy.rglob("*") if path.is_file()
+    }
     (metadata,) = {name.partition("/")[0] for name in names} - set(ROOMS)
     assert metadata.endswith(".dist-info")
     assert f"{metadata}/licenses/LICENSE" in names

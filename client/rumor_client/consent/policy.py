@@ -79,11 +79,12 @@ class Policy:
             import tomllib  # a machine without a policy, the usual one, never needs it
 
             with Path(self._path).open("rb") as file:
-                body = file.read(_MAX_POLICY_BYTES)
-            document = tomllib.loads(body.decode("utf-8"))
+                # Editors of one system begin a file with a mark, which says nothing.
+                text = file.read(_MAX_POLICY_BYTES).decode("utf-8-sig")
+            document = tomllib.loads(text)
             known = {"granted": False, "denied": True}
             # An empty file may be one that is being written.
-            everything = known[document.pop("consent", "granted")] or not body.strip()
+            everything = known[document.pop("consent", "granted")] or not text.strip()
             purposes = document.pop("purposes", {})
             self._denied = frozenset(name for name, choice in purposes.items() if known[choice])
             self._denies_all = everything or bool(document)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from rumor_client.consent.consent import Consent, Effective
-from rumor_client.recording.ledger import EVERYTHING, LIFE, Account, AppCaps
+from rumor_client.recording.ledger import AppCaps
 from rumor_client.state.protocol import State
 from rumor_client.state.report import BUSY
+from rumor_shared.budget import EVERYTHING, LIFE, Account
 from rumor_shared.days import utc_day
 from rumor_shared.epsilon import MICRO, format_micro
 from rumor_shared.registry import Registry

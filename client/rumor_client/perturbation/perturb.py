@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from rumor_client.perturbation.mechanisms.table import memoised_perturber, perturber
 from rumor_client.perturbation.randomness import Randomness, permanent_randomness
-from rumor_client.recording.ledger import Series
 from rumor_client.state.protocol import Identity, Transaction
+from rumor_shared.budget import Series
 from rumor_shared.metric import Metric
 from rumor_shared.probability import HALF
 from rumor_shared.wire import ID_BYTES, SECRET_BYTES, length_prefixed

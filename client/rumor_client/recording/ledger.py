@@ -1,13 +1,13 @@
-"""The ledger: which accounts a report is charged to, how much, and under which caps.
+"""The ledger: what a report costs on the device, and the refusal where that passes a cap.
 
 All amounts are micro-epsilon. An account belongs to a UTC date or to the device's life; its day is
 part of its name, so a clock set back meets an account that is already charged, and none is ever
 deleted. What a report costs follows from counts alone (design, section 6), never from its value:
 
-    of a day    epsilon_day(i) - epsilon_day(i - 1)      i: reports of this series today
+    of a day    epsilon_report
     of a life   epsilon_life(i) - epsilon_life(i - 1)    i: reports of this series ever
 
-A series is one (secret epoch, metric, revision, cohort count): within it permanent answers stay.
+Which accounts are charged, and the registry's caps on them, is in `rumor_shared.budget`.
 """
 
 from __future__ import annotations
@@ -21,30 +21,12 @@ from typing import NamedTuple
 
 from rumor_client.errors import ConfigurationError
 from rumor_client.process.clock import next_day
-from rumor_client.recording.result import Cap, RecordStatus, Result
+from rumor_client.recording.result import Cap as CapName
+from rumor_client.recording.result import RecordStatus, Result
+from rumor_shared.budget import Account, Cap, accounts, day_caps, life_caps
 from rumor_shared.epsilon import DECIMALS, MICRO
 from rumor_shared.metric import MAX_ACCOUNT, Metric
 from rumor_shared.registry import Registry
-
-LIFE = ""
-EVERYTHING = ""
-
-
-class Account(NamedTuple):
-    """One running total. `scope` is "metric", "family" or "all"; `day` is empty for life."""
-
-    scope: str
-    name: str
-    day: str
-
-
-class Series(NamedTuple):
-    """The reports over which a permanent answer holds."""
-
-    epoch: int
-    metric: str
-    revision: int
-    cohorts: int
 
 
 class Cost(NamedTuple):
@@ -64,61 +46,39 @@ class AppCaps:
 
 @dataclass(frozen=True)
 class Limits:
-    """The caps of one metric, in micro-epsilon, each with the scope of the account it bounds."""
+    """The accounts of one metric, and its caps, each with the place of the account it bounds."""
 
-    family: str
-    of_day: tuple[tuple[Cap, str, int], ...]
-    of_life: tuple[tuple[Cap, str, int], ...]
+    of: tuple[Account, ...]
+    of_day: tuple[tuple[int, Cap], ...]
+    of_life: tuple[tuple[int, Cap], ...]
 
-    def accounts(self, metric: str, day: date) -> tuple[Account, ...]:
-        """Return the six accounts a report of `metric` on `day` is charged to: life, then day."""
-        label = day.isoformat()
-        return (
-            Account("all", EVERYTHING, LIFE),
-            Account("family", self.family, LIFE),
-            Account("metric", metric, LIFE),
-            Account("all", EVERYTHING, label),
-            Account("family", self.family, label),
-            Account("metric", metric, label),
-        )
+    def accounts(self, day: date) -> tuple[Account, ...]:
+        """Return the accounts that a report on `day` is charged to: of life, then of the day."""
+        return (*self.of, *(account.on(day) for account in self.of))
 
 
 def limits(registry: Registry, metric: Metric, app: AppCaps) -> Limits:
-    """Return the caps that a report of `metric` must fit under.
-
-    A family has the largest allowance that one of its metrics declares, for a day and for life:
-    correlated metrics share it instead of adding theirs up.
-    """
-    family = [m for m in registry.metrics.values() if m.family == metric.family]
-    lives = [m.lifetime_epsilon for m in family if m.lifetime_epsilon is not None]
-    of_day = (
-        (Cap.METRIC, "metric", metric.daily_epsilon),
-        (Cap.FAMILY, "family", max(m.daily_epsilon for m in family)),
-        (Cap.DAY, "all", registry.daily_epsilon),
-        (Cap.APP_DAY, "all", app.daily),
-    )
-    of_life = (
-        (Cap.METRIC_LIFE, "metric", metric.lifetime_epsilon),
-        (Cap.FAMILY_LIFE, "family", max(lives, default=None)),
-        (Cap.LIFE, "all", registry.lifetime_epsilon),
-        (Cap.APP_LIFE, "all", app.lifetime),
-    )
-    return Limits(metric.family, _given(of_day), _given(of_life))
+    """Return the caps that a report of `metric` must fit under: the registry's, then the app's."""
+    charged = accounts(metric)
+    everything = len(charged) - 1
+    of_day = _placed(day_caps(registry, metric))
+    of_life = _placed(life_caps(registry, metric))
+    if app.daily is not None:
+        of_day += ((everything, Cap(CapName.APP_DAY, app.daily)),)
+    if app.lifetime is not None:
+        of_life += ((everything, Cap(CapName.APP_LIFE, app.lifetime)),)
+    return Limits(charged, of_day, of_life)
 
 
-def _given(
-    caps: Iterable[tuple[Cap, str, int | None]],
-) -> tuple[tuple[Cap, str, int], ...]:
-    return tuple((cap, scope, limit) for cap, scope, limit in caps if limit is not None)
+def _placed(caps: Iterable[Cap | None]) -> tuple[tuple[int, Cap], ...]:
+    return tuple((place, cap) for place, cap in enumerate(caps) if cap is not None)
 
 
-def cost(metric: Metric, number: int, number_today: int) -> Cost:
-    """Return what the report with these 1-based numbers in its series adds, in micro-epsilon."""
+def cost(metric: Metric, number: int) -> Cost:
+    """Return what the report with this 1-based number in its series adds, in micro-epsilon."""
     mechanism = metric.mechanism
-    return Cost(
-        mechanism.epsilon_day(number_today) - mechanism.epsilon_day(number_today - 1),
-        mechanism.epsilon_life(number) - mechanism.epsilon_life(number - 1),
-    )
+    life = mechanism.epsilon_life(number) - mechanism.epsilon_life(number - 1)
+    return Cost(mechanism.epsilon_report, life)
 
 
 def refusal(
@@ -129,24 +89,25 @@ def refusal(
     `spent` belongs to `Limits.accounts`. Where several are in the way the narrowest is named, and
     a cap on life before one on the day, since tomorrow will not help there.
     """
-    position = {"all": 0, "family": 1, "metric": 2}
     for caps, amount, offset, until in (
         (limits.of_life, asked.life, 0, None),
-        (limits.of_day, asked.day, 3, next_day(day)),
+        (limits.of_day, asked.day, len(limits.of), next_day(day)),
     ):
-        for cap, scope, limit in caps:
-            left = limit - spent[offset + position[scope]]
+        for place, cap in caps:
+            left = cap.limit - spent[offset + place]
             if amount > left:
                 # An account may be above a cap that a newer registry lowered.
+                name = CapName(cap.name)
                 return Result(
-                    RecordStatus.BUDGET_EXCEEDED, metric, cap, amount, max(left, 0), until
+                    RecordStatus.BUDGET_EXCEEDED, metric, name, amount, max(left, 0), until
                 )
     return None
 
 
 def charges(accounts: Sequence[Account], asked: Cost) -> list[tuple[Account, int]]:
     """Return the debit of each account of `Limits.accounts`, without those of nothing."""
-    amounts = [asked.life] * 3 + [asked.day] * 3
+    half = len(accounts) // 2
+    amounts = [asked.life] * half + [asked.day] * half
     return [pair for pair in zip(accounts, amounts, strict=True) if pair[1]]
 
 

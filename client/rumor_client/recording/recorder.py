@@ -126,12 +126,12 @@ class Recorder:
         the same fresh randomness.
         """
         identity = transaction.identity()
-        counted = (0, 0)
+        counted = 0
         if identity is not None:
-            counted = transaction.reports(series_of(metric, identity), day)
-        asked = cost(metric, counted[0] + 1, counted[1] + 1)
+            counted, _ = transaction.reports(series_of(metric, identity), day)
+        asked = cost(metric, counted + 1)
         caps = self._caps_of(metric)
-        accounts = caps.accounts(metric.name, day)
+        accounts = caps.accounts(day)
         refused = refusal(metric.name, caps, asked, transaction.spent(accounts), day)
         if refused is not None:
             return refused

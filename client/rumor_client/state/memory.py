@@ -10,9 +10,9 @@ from functools import partial
 from typing import TypeVar
 
 from rumor_client.errors import StateBusy
-from rumor_client.recording.ledger import Account, Series
 from rumor_client.state.protocol import LOCK_WAIT, Identity, Size, Transaction
 from rumor_client.state.report import DENIED, Report, Sent, Waiting, rejection, unconfirmed
+from rumor_shared.budget import Account, Series
 from rumor_shared.wire import Verdict
 
 K = TypeVar("K")

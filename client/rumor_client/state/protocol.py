@@ -10,8 +10,8 @@ from contextlib import AbstractContextManager
 from datetime import date
 from typing import NamedTuple, Protocol, TypeVar
 
-from rumor_client.recording.ledger import Account, Series
 from rumor_client.state.report import Report, Sent, Waiting
+from rumor_shared.budget import Account, Series
 
 T = TypeVar("T")
 

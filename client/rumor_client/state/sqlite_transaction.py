@@ -7,7 +7,6 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import date
 from typing import Any, Protocol
 
-from rumor_client.recording.ledger import Account, Series
 from rumor_client.state.grant_file import GrantFile
 from rumor_client.state.protocol import Identity, Size
 from rumor_client.state.report import (
@@ -19,6 +18,7 @@ from rumor_client.state.report import (
     rejection,
     unconfirmed,
 )
+from rumor_shared.budget import Account, Series
 from rumor_shared.wire import Verdict
 
 _REPORT = "id, day, metric, revision, cohort, payload, purpose"

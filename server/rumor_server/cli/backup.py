@@ -8,11 +8,10 @@ from typing import Annotated
 
 import typer
 
-from rumor_server.cli.typer_main import AsJson, Database, SettingsFile, fail, print_json, run
+from rumor_server.cli.database import Database, SettingsFile, settings_of
+from rumor_server.cli.typer_main import AsJson, fail, print_json, run
 from rumor_server.clock import utc_now
-from rumor_server.settings import load_settings
 from rumor_server.storage.sqlite.backup import back_up
-from rumor_server.storage.sqlite.file import check_made
 from rumor_shared.errors import RumorError
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -30,7 +29,7 @@ def backup(
     A copy of the database file alone is no backup: the newest commits are in the file beside it.
     """
     try:
-        settings = load_settings({"database": database}, file=settings_file)
+        settings = settings_of("backup", database, settings_file)
         if settings.database_url:
             from rumor_server.storage.postgres.backup import back_up_postgres
 
@@ -40,7 +39,6 @@ def backup(
             else:
                 print(f"{file}: a backup of the PostgreSQL database, without keys of open days")
             return
-        check_made(settings.database)
         made = back_up(settings.database, file, utc_now())
     except (RumorError, OSError) as error:
         raise fail("backup", error) from None

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
+from rumor_server.cli.database import Database, SettingsFile, settings_of
 from rumor_server.cli.typer_main import (
     EXIT_WRONG,
     AsJson,
-    Database,
-    SettingsFile,
     fail,
     print_json,
     run,
 )
-from rumor_server.settings import Settings, load_settings
+from rumor_server.errors import StoreError
+from rumor_server.settings import Settings
 from rumor_server.storage.open_store import require_postgres
 from rumor_server.storage.sqlite import file as sqlite_file
 from rumor_shared.errors import RumorError
@@ -29,16 +31,24 @@ app = typer.Typer(
 @app.command()
 def upgrade(
     database: Database = None,
+    expand: Annotated[
+        bool,
+        typer.Option(
+            "--expand",
+            help="PostgreSQL only: stop before what nodes of the version before trip over.",
+        ),
+    ] = False,
     settings_file: SettingsFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Bring the database to this program's version, each step whole or not at all.
 
-    Stop the collectors and make a backup first. A database of a later version is left alone.
+    Stop the collectors and make a backup first; or, on PostgreSQL, upgrade with --expand, replace
+    the nodes one by one, and upgrade again. A database of a later version is left alone.
     """
     try:
-        settings = load_settings({"database": database}, file=settings_file)
-        before, after = _upgrade(settings)
+        settings = settings_of("db upgrade", database, settings_file, makes=True)
+        before, after = _upgrade(settings, expand=expand)
     except (RumorError, OSError) as error:
         raise fail("db upgrade", error) from None
     if as_json:
@@ -55,7 +65,7 @@ def status(
 ) -> None:
     """Print the version of the database and of this program; exit with 1 where they differ."""
     try:
-        settings = load_settings({"database": database}, file=settings_file)
+        settings = settings_of("db status", database, settings_file, makes=True)
         found, known = _versions(settings)
     except (RumorError, OSError) as error:
         raise fail("db status", error) from None
@@ -68,13 +78,18 @@ def status(
         raise typer.Exit(EXIT_WRONG)
 
 
-def _upgrade(settings: Settings) -> tuple[int, int]:
+def _upgrade(settings: Settings, *, expand: bool) -> tuple[int, int]:
     if not settings.database_url:
+        if expand:
+            raise StoreError(
+                "--expand: a SQLite file is served by one machine; stop its collector, "
+                "then upgrade without it"
+            )
         return sqlite_file.upgrade(settings.database, settings.busy_seconds)
     require_postgres()
     from rumor_server.storage.postgres import connection as postgres_connection
 
-    return postgres_connection.upgrade(settings.database_url, settings.busy_seconds)
+    return postgres_connection.upgrade(settings.database_url, settings.busy_seconds, expand=expand)
 
 
 def _versions(settings: Settings) -> tuple[int, int]:

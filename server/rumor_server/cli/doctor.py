@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
-from rumor_server.cli.typer_main import EXIT_WRONG, Database, SettingsFile, fail, run
+from rumor_server.cli.database import Database, SettingsFile, say_database
+from rumor_server.cli.typer_main import EXIT_WRONG, fail, run
 from rumor_server.clock import system_day
-from rumor_server.operations.doctor import Level, look_over
+from rumor_server.operations.doctor import Level, run_checks
 from rumor_server.operations.room_checks import check_rooms
 from rumor_server.settings import load_settings
 from rumor_server.storage.sqlite.file import check_place
@@ -36,9 +37,10 @@ def doctor(
         settings = load_settings({"registry": registry, "database": database}, file=settings_file)
         if not settings.database_url:
             check_place(settings.database)
+        say_database("doctor", settings)
     except (RumorError, OSError) as error:
         raise fail("doctor", error) from None
-    found = [*look_over(settings, system_day()), *check_rooms()]
+    found = [*run_checks(settings, system_day()), *check_rooms()]
     if as_json:
         rows = [{"level": f.level.value, "about": f.about, "detail": f.detail} for f in found]
         print(json.dumps(rows, indent=2))

@@ -8,7 +8,13 @@ from typing import Annotated
 
 import typer
 
-from rumor_server.cli.starter import SETTINGS, check_absent, starter_files, write_starter
+from rumor_server.cli.starter import (
+    SETTINGS,
+    check_absent,
+    deploy_files,
+    starter_files,
+    write_starter,
+)
 from rumor_server.cli.typer_main import AsJson, fail, print_json, run
 from rumor_server.clock import system_day
 from rumor_server.settings import DATABASE
@@ -26,13 +32,20 @@ def init(
     keys: Annotated[
         bool, typer.Option("--keys", help="Make an ingest and an analyst key, and ask for them.")
     ] = False,
+    deploy: Annotated[
+        bool,
+        typer.Option("--deploy", help="Write samples for systemd, containers, Prometheus instead."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a starter registry, an app and a crowd of devices to try them with.
 
     Overwrites nothing. With --keys the collector's database is made too, and the settings that ask
-    for keys; the keys are shown once.
+    for keys; the keys are shown once. With --deploy nothing but samples for operators is written.
     """
+    if deploy:
+        _write_samples(folder, as_json=as_json)
+        return
     try:
         made: dict[str, str] = {}
         texts = starter_files(system_day(), url)
@@ -52,6 +65,19 @@ def init(
         print(f"{scope} key, not shown again: {key}")
     settings = f" --settings {SETTINGS}" if keys else ""
     print(f"Next: rumor serve{settings}, then in another terminal: python crowd.py")
+
+
+def _write_samples(folder: Path, *, as_json: bool) -> None:
+    try:
+        texts = deploy_files()
+        write_starter(folder, texts)
+    except (RumorError, OSError) as error:
+        raise fail("init", error) from None
+    if as_json:
+        print_json({"wrote": [folder / name for name in texts], "keys": {}})
+        return
+    for name in texts:
+        print(f"wrote {folder / name}")
 
 
 def _make_keys(folder: Path) -> dict[str, str]:

@@ -11,14 +11,15 @@ from typing import Annotated
 
 import typer
 
-from rumor_server.cli.typer_main import AsJson, Database, SettingsFile, fail, print_json, run
+from rumor_server.cli.database import Database, SettingsFile, settings_of
+from rumor_server.cli.typer_main import AsJson, fail, print_json, run
 from rumor_server.clock import system_day
-from rumor_server.operations.keyring import create_key, revoke_key
-from rumor_server.settings import Scope, load_settings
+from rumor_server.errors import KeyProblem
+from rumor_server.operations.keyring import check_key, create_key, revoke_key
+from rumor_server.settings import Scope
 from rumor_server.storage.keys import Key, list_keys
 from rumor_server.storage.open_store import open_store
 from rumor_server.storage.operator_tables import Control
-from rumor_server.storage.sqlite.file import check_made
 from rumor_shared.errors import RumorError
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True)
@@ -38,13 +39,25 @@ def create(
     as_json: AsJson = False,
 ) -> None:
     """Make a key and print it, once: only a hash of it is kept."""
+    last_day = expires.date() if expires else None
+    try:
+        # Before the database, which may have to be made.
+        check_key(
+            name,
+            system_day(),
+            expires=last_day,
+            minute_requests=minute_requests,
+            day_reports=day_reports,
+        )
+    except KeyProblem as error:
+        raise fail("keys", error) from None
     with _control(database, settings_file, makes=True) as control:
         key = create_key(
             control,
             name,
             scope,
             system_day(),
-            expires=expires.date() if expires else None,
+            expires=last_day,
             minute_requests=minute_requests,
             day_reports=day_reports,
         )
@@ -115,9 +128,7 @@ def _control(
 ) -> Iterator[Control]:
     """Open the operator's tables; only what `makes` keys may make a database too."""
     try:
-        settings = load_settings({"database": database}, file=settings_file)
-        if not makes and not settings.database_url:
-            check_made(settings.database)
+        settings = settings_of("keys", database, settings_file, makes=makes)
         # The store first: it makes the database, or knows one that isn't ours.
         with closing(open_store(settings)), closing(Control(settings)) as control:
             yield control

@@ -221,7 +221,8 @@ def _remembered(memory: dict[str, Any], epsilon: str) -> str:
         f"With memory: {name}, epsilon {epsilon} for the first report of a value and {life} for "
         f"all of them, has a standard deviation of {100 * memory['standard_deviation']:.3g}% and "
         f"{memory['report_bytes']} bytes a report. It suits a device that answers every day, and "
-        "does not hide whether an answer changed."
+        "does not hide whether an answer changed. Only the first `max_values` values of a device, "
+        "which the registry must declare, are followed: later changes of its answer are not seen."
     )
 
 

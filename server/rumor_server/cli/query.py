@@ -16,6 +16,9 @@ from rumor_server.cli.typer_main import console, fail, run
 from rumor_server.reader.collector_api import QueryFailed, ask
 from rumor_shared.errors import RumorError
 
+# Errors fall with the root of the reports: with so few of them an interval holds every share.
+_TOO_FEW = 25
+
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
@@ -86,19 +89,67 @@ def _show(page: Mapping[str, Any], top: int | None) -> None:
     if page["status"] == "no_data":
         out.print("no report was counted on these days")
         return
-    out.print(f"{page['n']:,} reports from {page['first_day']} to {page['last_day']}")
     rows = page["rows"]
+    if page["status"] == "other_revision":
+        since = page.get("since")
+        began = f"; its first came on {since}" if since else ""
+        out.print(f"no report of this metric's present revision on these days{began}")
+        _show_left_out(page)
+        return
+    out.print(f"{_reports(page['n'])} from {page['first_day']} to {page['last_day']}")
+    _show_left_out(page)
     if not rows:
         out.print("any text may be recorded here: say what to look for with --candidates")
         return
     one = rows[0]
-    out.print(f"{one['mechanism']}, epsilon {one['epsilon']:g} a report; in %")
+    out.print(f"{one['mechanism']}, epsilon {one['epsilon']:g} a report; in %{_of_whom(page)}")
+    if page.get("follows") is not None:
+        out.print(
+            f"answers of up to {page['follows']} value{'' if page['follows'] == 1 else 's'} a "
+            "device are followed; later changes are not seen"
+        )
+    enough = page.get("reports_for_10_points")
+    if enough and page["n"] < enough / _TOO_FEW:
+        out.print(
+            f"too few to say: {_reports(page['n'])}; from about {enough:,} an interval is within "
+            "10 points to each side"
+        )
     shown = sorted(rows, key=lambda row: -row["frequency"])[:top]
     out.print(_table(shown, page["alpha"]))
     if any(row["significant"] for row in shown):
         out.print(f"* present beyond chance at {page['alpha']:g}, all values considered")
     if page["unexplained"] is not None:
-        out.print(f"not explained by these values: {_percent(page['unexplained'])}%")
+        out.print(
+            f"not explained by these values: {_percent(page['unexplained'])}%, give or take "
+            f"{_percent(page['unexplained_std_error'])} (standard error)"
+        )
+
+
+def _interval(row: Mapping[str, Any]) -> tuple[float, float]:
+    """Return a row's interval within what a share can be; an older collector tells the raw one."""
+    return row.get("possible_low", row["low"]), row.get("possible_high", row["high"])
+
+
+def _reports(n: int) -> str:
+    return f"{n:,} report{'' if n == 1 else 's'}"
+
+
+def _of_whom(page: Mapping[str, Any]) -> str:
+    match page.get("population"):
+        case "devices":
+            return " of the devices that answered"
+        case "reports":
+            return " of the reports, of which a device may have made several"
+    return ""
+
+
+def _show_left_out(page: Mapping[str, Any]) -> None:
+    for one in page.get("left_out_reports", ()):
+        console().print(
+            f"left out: {_reports(one['n'])} of revision {one['revision']} from "
+            f"{one['first_day']} to {one['last_day']}, since its values differ; "
+            f"--revision {one['revision']} shows them"
+        )
 
 
 def _table(rows: list[dict[str, Any]], alpha: float) -> Table:
@@ -112,7 +163,7 @@ def _table(rows: list[dict[str, Any]], alpha: float) -> Table:
             Text(row["value"]),
             _percent(row["frequency"]),
             _percent(row["std_error"]),
-            f"{_percent(row['low'])} to {_percent(row['high'])}",
+            " to ".join(map(_percent, _interval(row))),
             "*" if row["significant"] else "",
         )
     return table

@@ -24,7 +24,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=T
 def check(
     file: Annotated[Path, typer.Argument(help="The registry file.")], as_json: AsJson = False
 ) -> None:
-    """Print each metric with its real epsilon, or what is wrong: the first fault of each metric."""
+    """Print each metric with its real epsilon, or everything that is wrong."""
     try:
         registry = load_registry(file)
     except (RegistryError, OSError) as error:
@@ -48,6 +48,8 @@ def _show(registry: Registry) -> None:
     )
     for warning in registry.warnings():
         print(f"warning: {warning}")
+    for note in registry.notes():
+        print(f"note: {note}")
 
 
 def _facts(registry: Registry) -> dict[str, Any]:
@@ -69,6 +71,7 @@ def _facts(registry: Registry) -> dict[str, Any]:
         "lifetime_epsilon": _plain(registry.lifetime_epsilon),
         "max_age_days": registry.max_age_days,
         "warnings": [str(warning) for warning in registry.warnings()],
+        "notes": [str(note) for note in registry.notes()],
         "expired": [str(problem) for problem in registry.expired(system_day())],
     }
 

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from rumor_server.cli.typer_main import AsJson, Database, SettingsFile, fail, print_json, run
+from rumor_server.cli.database import Database, SettingsFile, say_database
+from rumor_server.cli.typer_main import AsJson, fail, print_json, run
 from rumor_server.clock import system_day, utc_now
 from rumor_server.settings import load_settings
 from rumor_server.storage.receipts import Receipts
@@ -37,13 +38,15 @@ def restore_(
     """
     try:
         settings = load_settings({"database": database}, file=settings_file)
+        if not settings.database_url:
+            check_made(file)
+            check_place(settings.database)
+        say_database("restore", settings)
         if settings.database_url:
             from rumor_server.storage.postgres.backup import restore_postgres
 
             done = restore_postgres(settings, file, system_day(), reopen=reopen)
         else:
-            check_made(file)
-            check_place(settings.database)
             receipts = Receipts(settings.receipts_folder)
             done = restore(file, settings.database, receipts, system_day(), reopen=reopen)
     except (RumorError, OSError) as error:

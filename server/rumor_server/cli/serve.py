@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from rumor_server.cli.typer_main import SettingsFile, fail, run
+from rumor_server.cli.database import SettingsFile
+from rumor_server.cli.typer_main import fail, run
 from rumor_server.settings import load_settings
 from rumor_shared.errors import RumorError
 

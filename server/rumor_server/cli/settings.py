@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from rumor_server.cli.typer_main import AsJson, SettingsFile, fail, print_json, run
+from rumor_server.cli.database import SettingsFile
+from rumor_server.cli.typer_main import AsJson, fail, print_json, run
 from rumor_server.errors import SettingsError
 from rumor_server.operations.settings_page import settings_page
 from rumor_server.settings import load_settings, shown

@@ -10,15 +10,15 @@ from typing import Annotated
 
 import typer
 
-from rumor_server.cli.typer_main import AsJson, Database, SettingsFile, fail, print_json, run
-from rumor_server.settings import Settings, load_settings
-from rumor_server.storage.open_store import open_store
-from rumor_server.storage.tally_transfer.open_transfer import open_exchange
-from rumor_server.storage.tally_transfer.tally_file import DayTally, read_tallies, write_tallies
-from rumor_server.storage.tally_transfer.transfer import export_tallies, merge_tallies
+from rumor_server.cli.database import Database, SettingsFile, settings_of
+from rumor_server.cli.typer_main import AsJson, fail, print_json, run
+from rumor_server.settings import Settings
+from rumor_server.storage.open_store import open_store, open_transfer
+from rumor_server.storage.tally_file import DayTally, read_tallies, write_tallies
+from rumor_server.storage.tally_transfer import check_declared, export_tallies, merge_tallies
 from rumor_shared.days import parse_day
 from rumor_shared.errors import RumorError
-from rumor_shared.registry import load_registry
+from rumor_shared.registry import Registry, load_registry
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True)
 
@@ -30,6 +30,9 @@ _BUSY_SECONDS = 30.0
 def export(
     file: Annotated[Path, typer.Argument(help="The file to write, such as tallies.npz.")],
     database: Database = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Write over a file that is there.")
+    ] = False,
     metric: Annotated[
         list[str] | None, typer.Option(help="A metric to export; all if none is given.")
     ] = None,
@@ -45,8 +48,11 @@ def export(
     """Write the tallies of closed days to a file. Days that still take reports stay behind."""
     try:
         days = _day("--from", since, date.min), _day("--to", until, date.max)
-        with open_exchange(_settings(database, settings_file), reads_only=True) as exchange:
-            tallies, last = export_tallies(exchange, metric or (), *days)
+        if file.is_file() and not overwrite:
+            raise fail("tallies", f"{file}: is there already; give --overwrite or another name")
+        settings = _patient(settings_of("tallies", database, settings_file))
+        with open_transfer(settings, reads_only=True) as transfer:
+            tallies, last = export_tallies(transfer, metric or (), *days)
         if not tallies:
             wanted = (
                 "no report of a closed day is here: no day is closed yet"
@@ -76,15 +82,16 @@ def merge(
     """Add the tallies of files to a database, each file whole or not at all, and never twice."""
     added = []
     try:
-        settings = _settings(database, settings_file)
-        if registry is not None:
-            declared = load_registry(registry)
+        declared = None if registry is None else load_registry(registry)
+        settings = _patient(settings_of("tallies", database, settings_file, makes=True))
+        _check_new(settings, declared, files)
+        if declared is not None:
             with closing(open_store(settings)) as store:
-                store.adopt(declared)
+                store.declare(declared)
         for file in files:
             tallies = read_tallies(file)
-            with open_exchange(settings, reads_only=False) as exchange:
-                merge_tallies(exchange, tallies)
+            with open_transfer(settings, reads_only=False) as transfer:
+                merge_tallies(transfer, tallies)
             added.append({"file": file, **_counted(tallies)})
             if not as_json:
                 print(f"{file}: added {_total(tallies)}")
@@ -105,8 +112,15 @@ def _day(option: str, text: str | None, otherwise: date) -> date:
         raise fail("tallies", f"{option}: give a day such as 2026-11-30") from None
 
 
-def _settings(database: str | None, file: Path | None) -> Settings:
-    settings = load_settings({"database": database}, file=file)
+def _check_new(settings: Settings, declared: Registry | None, files: list[Path]) -> None:
+    """Raise what a merge into a new SQLite file would, before the file is made."""
+    if settings.database_url or settings.database.exists():
+        return
+    for file in files:
+        check_declared(declared, read_tallies(file))
+
+
+def _patient(settings: Settings) -> Settings:
     return replace(settings, busy_seconds=max(settings.busy_seconds, _BUSY_SECONDS))
 
 

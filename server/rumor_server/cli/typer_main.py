@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import sys
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -17,8 +16,6 @@ EXIT_WRONG = 1
 _PIPED_WIDTH = 200
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
-Database = Annotated[str | None, typer.Option(help="The SQLite file, or a postgresql:// address.")]
-SettingsFile = Annotated[Path | None, typer.Option("--settings", help="A TOML file of settings.")]
 
 
 def run(app: typer.Typer, argv: list[str], name: str) -> int:

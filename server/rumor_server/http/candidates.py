@@ -60,7 +60,11 @@ def _decode(body: bytes) -> list[str]:
             'the body is not {"candidates": ["...", ...]} with at most '
             f"{MAX_CANDIDATES} texts of at most {MAX_TEXT_BYTES} characters",
         ) from None
-    # msgspec lets a repeated key pass. What is decoded holds no other object than the outermost.
+    # msgspec lets a repeated key pass. A second parse holds the interpreter while reports wait, so
+    # it is only for a body that could have one: the key is there twice, or written with escapes.
+    if body.count(b'"candidates"') == 1 and b"\\" not in body:
+        return found
+    # What is decoded holds no other object than the outermost.
     json.loads(body, object_pairs_hook=_refuse_repeated)
     return found
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import date
 
-from rumor_server.storage.store import Result
+from rumor_server.ingestion.screening import Result
 
 # Seconds. A commit on a good disk takes some 5 ms; 10 s is the client's patience.
 LATENCY_BOUNDS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)

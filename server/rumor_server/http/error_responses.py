@@ -8,7 +8,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rumor_server.errors import BadRequest, StoreError
+from rumor_server.errors import BadRequest, Overloaded, StoreError
 from rumor_server.http.body import Disconnected
 from rumor_server.http.head import HeadAsGet, allowed
 from rumor_server.http.problem import problem, problem_of
@@ -33,7 +33,7 @@ def answer_errors(app: FastAPI) -> None:
     """Have every error of an application answered as a problem, and HEAD not as an error."""
     app.add_middleware(HeadAsGet)
     app.add_exception_handler(Disconnected, _nobody)
-    for kind in (BadRequest, StoreError, Exception):
+    for kind in (BadRequest, Overloaded, StoreError, Exception):
         app.add_exception_handler(kind, _failed)
     app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)

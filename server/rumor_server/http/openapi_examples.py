@@ -100,6 +100,11 @@ ESTIMATES: dict[str, Any] = {
     "fake_share": 0.01,
     "revisions": [1],
     "left_out": [],
+    "left_out_reports": [],
+    "since": "2026-11-01",
+    "population": "reports",
+    "follows": None,
+    "reports_for_10_points": 500,
     "unexplained": None,
     "unexplained_std_error": None,
     "authenticity": [
@@ -162,7 +167,8 @@ PARAMETERS: dict[str, Any] = {
 
 
 def _csv_of(page: dict[str, Any]) -> str:
-    return rows_csv(EstimatesPage.model_validate(page).rows)
+    parsed = EstimatesPage.model_validate(page)
+    return rows_csv(parsed.rows, parsed.scope)
 
 
 _ESTIMATES_PATH = "/v1/metrics/{metric}/estimates"

@@ -18,7 +18,7 @@ from prometheus_client.registry import Collector
 
 from rumor_server.errors import StoreError
 from rumor_server.http.counters import LATENCY_BOUNDS, Counters
-from rumor_server.operations.database_figures import Figures, read_figures
+from rumor_server.storage.figures import Figures, read_figures
 from rumor_server.storage.operator_tables import Control
 from rumor_shared.version import __version__
 

@@ -17,9 +17,9 @@ from enum import StrEnum
 
 from rumor_server.errors import TooManyRequests
 from rumor_server.http.counters import Counters
+from rumor_server.ingestion.screening import Result, ScreenedBatch
 from rumor_server.storage.keys import Key, forget_old_leases, give_back, lease
 from rumor_server.storage.operator_tables import Control
-from rumor_server.storage.store import Result, ScreenedBatch
 from rumor_server.storage.writer import Writer
 from rumor_shared.wire import Verdict
 

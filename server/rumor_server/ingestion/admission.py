@@ -14,7 +14,8 @@ from datetime import date
 from itertools import repeat
 
 from rumor_server.ingestion.batch import Report
-from rumor_server.storage.store import Account, Charge, Result, ScreenedBatch
+from rumor_server.ingestion.screening import Charge, Result, ScreenedBatch
+from rumor_shared.budget import Account, Cap
 from rumor_shared.epsilon import format_micro
 from rumor_shared.metric import Metric
 from rumor_shared.wire import Reason, Verdict
@@ -35,43 +36,30 @@ _MANY = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
-    """What one account has spent, in micro-epsilon, over how many reports."""
-
-    micro: int = 0
-    reports: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class HashedBatch:
     """A batch as the store knows it; no `digests` where its day has no key to make them.
 
-    `ids` and `digests` are hashes of each report; `accounts` maps an account's name to its hash.
+    `ids` and `digests` are hashes of each report; `accounts` maps each account to its hash.
     """
 
     sent: ScreenedBatch
     ids: Sequence[bytes]
     digests: Sequence[bytes] | None
-    accounts: Mapping[str, bytes]
+    accounts: Mapping[Account, bytes]
 
 
 @dataclass(slots=True)
 class Addition:
-    """What comes to one account: `left` of its `cap`, and `number` reports once all are counted."""
+    """What comes to one account, in micro-epsilon: `micro`, after what it had spent `before`."""
 
-    before: Spent
+    before: int
     cap: int
-    left: int
-    number: int
     micro: int = 0
-    reports: int = 0
 
-    def add(self, reports: int, micro: int) -> None:
-        """Charge so many reports that cost so much together."""
-        self.left -= micro
-        self.micro += micro
-        self.number += reports
-        self.reports += reports
+    @property
+    def left(self) -> int:
+        """What may still be spent; below 0 where a newer registry lowered the cap."""
+        return self.cap - self.before - self.micro
 
 
 @dataclass(slots=True)
@@ -101,7 +89,7 @@ class Decision:
 def admit(
     batches: Iterable[HashedBatch],
     known: Mapping[bytes, bytes],
-    spent: Mapping[tuple[date, bytes], Spent],
+    spent: Mapping[tuple[date, bytes], int],
     closed_through: date,
 ) -> Decision:
     """Decide every report of a group in order, as if each came alone.
@@ -123,7 +111,7 @@ class _Admission:
         self,
         batch: HashedBatch,
         known: Mapping[bytes, bytes],
-        spent: Mapping[tuple[date, bytes], Spent],
+        spent: Mapping[tuple[date, bytes], int],
         closed_through: date,
         decision: Decision,
     ) -> None:
@@ -133,7 +121,7 @@ class _Admission:
         self._known = known
         self._spent = spent
         self._decision = decision
-        self._accounts: dict[int, list[Addition]] = {}
+        self._accounts: dict[Charge, list[Addition]] = {}
 
     def whole(self) -> list[Result] | None:
         """Accept all of many reports in a third of the time, or return None to go one by one.
@@ -149,9 +137,9 @@ class _Admission:
             return None
         if not (ids.isdisjoint(self._known) and ids.isdisjoint(decision.ids)):
             return None
-        numbers = Counter(map(id, batch.sent.outcomes))
-        charges = batch.sent.charges
-        if len(charges) != len(numbers) or not self._charge_all(charges, numbers):
+        numbers = Counter(batch.sent.outcomes)
+        charges = [(one, number) for one, number in numbers.items() if isinstance(one, Charge)]
+        if len(charges) != len(numbers) or not self._charge_all(charges):
             return None
         decision.ids.update(zip(batch.ids, zip(repeat(self._day), digests), strict=False))
         for report in batch.sent.reports:
@@ -193,60 +181,55 @@ class _Admission:
         else:
             payloads[key] = [report.payload]
 
-    def _charge_all(self, charges: Sequence[Charge], numbers: Mapping[int, int]) -> bool:
+    def _charge_all(self, charges: Sequence[tuple[Charge, int]]) -> bool:
         """Charge so many reports of each charge, or none and return False."""
-        asked: dict[int, int] = {}
-        costs = []
-        for charge in charges:
-            accounts = self._open_accounts(charge)
-            number = accounts[0].number
-            cost = charge.spent(number + numbers[id(charge)]) - charge.spent(number)
-            costs.append((charge, accounts, cost))
-            for account in accounts:
-                asked[id(account)] = asked.get(id(account), 0) + cost
-                if asked[id(account)] > account.left:
-                    return False
-        for charge, accounts, cost in costs:
-            for account in accounts:
-                account.add(numbers[id(charge)], cost)
+        asked: Counter[tuple[date, bytes]] = Counter()
+        for charge, number in charges:
+            for account, _ in charge.accounts:
+                asked[self._day, self._batch.accounts[account]] += number * charge.cost
+            self._open_accounts(charge)
+        spend = self._decision.spend
+        if any(micro > spend[key].left for key, micro in asked.items()):
+            return False
+        for key, micro in asked.items():
+            spend[key].micro += micro
         return True
 
     def _charge(self, charge: Charge) -> Result | None:
         """Charge every account, or none and return the refusal."""
         accounts = self._open_accounts(charge)
-        number = accounts[0].number
-        cost = charge.spent(number + 1) - charge.spent(number)
         for i, account in enumerate(accounts):
-            if cost > account.left:
-                return _over_budget(cost, account.left, charge.accounts[i].name)
+            if charge.cost > account.left:
+                return _over_budget(charge.cost, account.left, charge.accounts[i][0])
         for account in accounts:
-            account.add(1, cost)
+            account.micro += charge.cost
         return None
 
     def _open_accounts(self, charge: Charge) -> list[Addition]:
-        found = self._accounts.get(id(charge))
+        found = self._accounts.get(charge)
         if found is None:
-            self._accounts[id(charge)] = found = [self._open(one) for one in charge.accounts]
+            self._accounts[charge] = found = [self._open(*one) for one in charge.accounts]
             self._decision.metrics[charge.metric.name] = charge.metric
         return found
 
-    def _open(self, account: Account) -> Addition:
-        key = (self._day, self._batch.accounts[account.name])
+    def _open(self, account: Account, cap: Cap) -> Addition:
+        key = (self._day, self._batch.accounts[account])
         addition = self._decision.spend.get(key)
         if addition is None:
-            spent = self._spent.get(key, _NOTHING)
-            addition = Addition(spent, account.cap, account.cap - spent.micro, spent.reports)
+            addition = Addition(self._spent.get(key, 0), cap.limit)
             self._decision.spend[key] = addition
         return addition
 
 
-def _over_budget(cost: int, left: int, account: str) -> Result:
+def label(account: Account) -> str:
+    """Return what an account is called, in a refusal and under its hash."""
+    return f"{account.scope} {account.name}" if account.name else "total"
+
+
+def _over_budget(cost: int, left: int, account: Account) -> Result:
     return Result(
         Verdict.REJECTED,
         Reason.BUDGET_EXCEEDED,
         f"asked {format_micro(cost)}, left {format_micro(max(left, 0))} "
-        f"of today's epsilon for {account}",
+        f"of today's epsilon for {label(account)}",
     )
-
-
-_NOTHING = Spent()

@@ -1,4 +1,4 @@
-"""What the store keeps instead of an id, a pseudonym or a payload: keyed hashes.
+"""Keyed hashes, which the store keeps instead of ids, pseudonyms and payloads.
 
 A plain digest of a one-bit payload is that payload, and a plain hash of a pseudonym can be checked
 by whoever guesses it. So each is keyed BLAKE2b, cut to 16 bytes: report ids by a key of the
@@ -13,10 +13,14 @@ from __future__ import annotations
 import hashlib
 import secrets
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date
 
+from rumor_server.ingestion.admission import HashedBatch, label
 from rumor_server.ingestion.batch import Report
+from rumor_server.ingestion.retraction import HashedRetractions, Retractions
+from rumor_server.ingestion.screening import ScreenedBatch
+from rumor_shared.budget import Account
 from rumor_shared.wire import length_prefixed
 
 KEY_BYTES = 32
@@ -61,10 +65,10 @@ class DayHash:
         # The state after what all reports of a series share.
         self._series: dict[tuple[str, int], hashlib.blake2b] = {}
 
-    def account(self, pseudonym: bytes, name: str) -> bytes:
+    def account(self, pseudonym: bytes, account: Account) -> bytes:
         """Return what stands for one account of a pseudonym; two of its accounts share nothing."""
         state = self._accounts.copy()
-        state.update(pseudonym + name.encode())
+        state.update(pseudonym + label(account).encode())
         return state.digest()
 
     def digests(self, reports: Iterable[Report]) -> list[bytes]:
@@ -84,6 +88,58 @@ class DayHash:
             state.update(report.id + _COHORT(report.cohort) + report.payload)
             digests.append(state.digest())
         return digests
+
+
+def days_of_batches(batches: Iterable[ScreenedBatch]) -> dict[date, bool]:
+    """Return the days of batches, and whether any report of them may be counted."""
+    days: dict[date, bool] = {}
+    for batch in batches:
+        if not days.get(batch.day):
+            days[batch.day] = bool(batch.charges)
+    return days
+
+
+def days_of_retractions(batches: Iterable[Retractions]) -> dict[date, bool]:
+    """Return the days of retractions, and whether tombstones may be set on them."""
+    days: dict[date, bool] = {}
+    for batch in batches:
+        days[batch.day] = days.get(batch.day, False) or batch.unknown is None
+    return days
+
+
+class Hashing:
+    """What one transaction hashes with: the database's key, and those of days that have one."""
+
+    def __init__(self, ids: IdHash, keys: Mapping[date, bytes]) -> None:
+        self._ids = ids
+        self._days = {day: DayHash(key, day) for day, key in keys.items()}
+
+    def batches(self, batches: Iterable[ScreenedBatch]) -> list[HashedBatch]:
+        """Return batches as a store knows them."""
+        return [self._batch(batch) for batch in batches]
+
+    def retractions(self, batches: Iterable[Retractions]) -> list[HashedRetractions]:
+        """Return retractions as a store knows them."""
+        return [self._retractions(sent) for sent in batches]
+
+    def _batch(self, batch: ScreenedBatch) -> HashedBatch:
+        ids = self._ids.of(batch.reports)
+        day = self._days.get(batch.day)
+        if day is None:
+            return HashedBatch(batch, ids, None, {})
+        accounts: dict[Account, bytes] = {}
+        for charge in batch.charges:
+            for account, _ in charge.accounts:
+                if account not in accounts:
+                    accounts[account] = day.account(batch.pseudonym, account)
+        return HashedBatch(batch, ids, day.digests(batch.reports), accounts)
+
+    def _retractions(self, sent: Retractions) -> HashedRetractions:
+        day = self._days.get(sent.day)
+        if day is None:
+            return HashedRetractions(sent, None)
+        hashes = zip(self._ids.of(sent.reports), day.digests(sent.reports), strict=True)
+        return HashedRetractions(sent, list(hashes))
 
 
 def _keyed(key: bytes, purpose: bytes) -> hashlib.blake2b:

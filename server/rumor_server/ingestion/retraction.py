@@ -13,8 +13,6 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from enum import IntEnum
 
-import msgspec
-
 from rumor_server.ingestion.batch import Report, RetractionBatch
 from rumor_shared.wire import Retraction
 
@@ -78,7 +76,8 @@ def screen_retractions(batch: RetractionBatch, server_day: date, max_age_days: i
     return Retractions(day, batch.retractions, unknown)
 
 
-class Counted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+@dataclass(frozen=True, slots=True)
+class Counted:
     """What a retracted report had brought to a tally."""
 
     metric: str
@@ -87,7 +86,8 @@ class Counted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     payload: bytes
 
 
-class Receipt(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+@dataclass(frozen=True, slots=True)
+class Receipt:
     """Proof that an id was retracted, with which a restored database can do it again.
 
     `id` and `digest` are the store's keyed hashes; `counted` is None where a tombstone was set.

@@ -5,56 +5,82 @@ Pure functions, with no clock in them. What passes is charged and decided by `ad
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
 
-from rumor_server.ingestion.batch import Batch
-from rumor_server.storage.store import Account, Charge, Result, ScreenedBatch
+from rumor_server.ingestion.batch import Batch, Report
+from rumor_shared.budget import Account, Cap, accounts, day_caps, family_of
 from rumor_shared.errors import MalformedPayload
-from rumor_shared.mechanism import Mechanism
 from rumor_shared.metric import Metric
 from rumor_shared.registry import Registry
 from rumor_shared.wire import Reason, Verdict
 
 
-class Charges:
-    """The accounts that each metric of a registry is charged to, on one pseudonym and day.
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The verdict on one report; `reason` and `detail` say why it was not accepted."""
 
-    A metric is charged to its family, to itself where the family has several metrics, and to the
-    total. A family may spend what its most generous metric may: correlated answers share one
-    budget.
+    verdict: Verdict
+    reason: Reason | None = None
+    detail: str | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Charge:
+    """What a report of a metric costs in micro-epsilon, and the accounts that it is charged to.
+
+    Each account stands for one of the report's pseudonym and day, beside its cap for a day.
+    """
+
+    metric: Metric
+    accounts: tuple[tuple[Account, Cap], ...]
+    cost: int
+
+
+@dataclass(frozen=True, slots=True)
+class ScreenedBatch:
+    """The reports of one pseudonym and day, with what can be said of each without the database.
+
+    `outcomes` are what the reports hear unless their ids are known; or else what they are charged.
+    """
+
+    day: date
+    pseudonym: bytes
+    reports: Sequence[Report]
+    outcomes: Sequence[Result | Charge]
+
+    @property
+    def weight(self) -> int:
+        """What the batch takes of a queue: one for each report, and one for each KiB of payload."""
+        return len(self.reports) + (sum(len(report.payload) for report in self.reports) >> 10)
+
+    @property
+    def charges(self) -> list[Charge]:
+        """The different charges among the outcomes."""
+        return [one for one in dict.fromkeys(self.outcomes) if isinstance(one, Charge)]
+
+
+class Charges:
+    """What a report of each metric of a registry is charged, and to which accounts of its day.
+
+    A metric that is alone in its family spends what the family does, so one account stands for
+    both.
     """
 
     def __init__(self, registry: Registry) -> None:
-        families: dict[str, list[Metric]] = {}
-        for metric in registry.metrics.values():
-            families.setdefault(metric.family, []).append(metric)
-        total = Account("total", registry.daily_epsilon)
-        self._of = {
-            metric.name: Charge(
-                metric,
-                (*_own_accounts(metric, families[metric.family]), total),
-                _spent(metric.mechanism),
-            )
-            for metric in registry.metrics.values()
-        }
+        self._of = {metric.name: _charge(registry, metric) for metric in registry.metrics.values()}
 
     def get(self, metric: str) -> Charge | None:
         """Return the charge for a report of `metric`, or None if the registry has none."""
         return self._of.get(metric)
 
 
-def _own_accounts(metric: Metric, family: list[Metric]) -> tuple[Account, ...]:
-    shared = Account(f"family {metric.family}", max(m.daily_epsilon for m in family))
-    if len(family) == 1:
-        return (shared,)
-    return (Account(f"metric {metric.name}", metric.daily_epsilon), shared)
-
-
-def _spent(mechanism: Mechanism) -> Callable[[int], int]:
-    """Return what first reports of a day cost together: exact logarithms, slow, so kept."""
-    return lru_cache(maxsize=1024)(mechanism.epsilon_day)
+def _charge(registry: Registry, metric: Metric) -> Charge:
+    charged = tuple(zip(accounts(metric), day_caps(registry, metric), strict=True))
+    is_alone = len(family_of(registry, metric)) == 1
+    return Charge(metric, charged[1:] if is_alone else charged, metric.mechanism.epsilon_report)
 
 
 def screen_batch(

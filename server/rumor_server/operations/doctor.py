@@ -13,8 +13,8 @@ from datetime import date, timedelta
 from enum import StrEnum
 
 from rumor_server.errors import SettingsError
-from rumor_server.operations.database_figures import read_figures
 from rumor_server.settings import Scope, Settings, open_scopes, parse_proxies
+from rumor_server.storage.figures import read_figures
 from rumor_server.storage.keys import list_keys
 from rumor_server.storage.open_store import open_store
 from rumor_server.storage.operator_tables import Control
@@ -50,7 +50,7 @@ class Finding:
     detail: str
 
 
-def look_over(settings: Settings, today: date) -> list[Finding]:
+def run_checks(settings: Settings, today: date) -> list[Finding]:
     """Return a finding for each thing looked at. A database that doesn't exist is not made."""
     found = [*_access(settings), *_sqlite(settings)]
     registry = _registry(settings, today, found)

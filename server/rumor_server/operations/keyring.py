@@ -42,13 +42,9 @@ def create_key(
     Raises KeyProblem for a name that isn't one or is taken, a day of expiry in the past, and a
     negative limit.
     """
-    if not _NAME.fullmatch(name):
-        raise KeyProblem("name", "is not 1 to 64 letters, digits, spaces and . _ -", "choose one")
-    if expires is not None and expires < today:
-        raise KeyProblem("expires", "is in the past", "choose today or later")
-    for field, limit in (("minute-requests", minute_requests), ("day-reports", day_reports)):
-        if not 0 <= limit < 2**53:
-            raise KeyProblem(field, "is negative or too large", "0 is no limit")
+    check_key(
+        name, today, expires=expires, minute_requests=minute_requests, day_reports=day_reports
+    )
     id_, secret = secrets.token_hex(4), secrets.token_urlsafe(32)
     key = Key(
         id_,
@@ -65,6 +61,19 @@ def create_key(
     if not add_key(control, key):
         raise KeyProblem("name", "is taken, perhaps by a revoked key", "choose another")
     return f"rumor_{scope.value}_{id_}_{secret}"
+
+
+def check_key(
+    name: str, today: date, *, expires: date | None, minute_requests: int, day_reports: int
+) -> None:
+    """Raise KeyProblem for what no database is needed to refuse."""
+    if not _NAME.fullmatch(name):
+        raise KeyProblem("name", "is not 1 to 64 letters, digits, spaces and . _ -", "choose one")
+    if expires is not None and expires < today:
+        raise KeyProblem("expires", "is in the past", "choose today or later")
+    for field, limit in (("minute-requests", minute_requests), ("day-reports", day_reports)):
+        if not 0 <= limit < 2**53:
+            raise KeyProblem(field, "is negative or too large", "0 is no limit")
 
 
 def revoke_key(control: Control, name_or_id: str, today: date) -> Key:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from rumor_server.errors import StoreError
 from rumor_server.storage.operator_tables import Control
-from rumor_server.storage.registry_in_force import Overtaken, in_force
+from rumor_server.storage.registry_in_force import RegistrySuperseded, in_force
 
 log = logging.getLogger(__name__)
 
@@ -35,15 +35,15 @@ class PeriodicTasks:
         self._is_superseded = False
 
     def check_in_force(self) -> None:
-        """Raise Overtaken if another process put another registry in force."""
+        """Raise RegistrySuperseded if another process put another registry in force."""
         if self._is_superseded:
-            raise Overtaken
+            raise RegistrySuperseded
 
     def once(self) -> None:
         """Do it once. Raises StoreUnavailable."""
         was, self._is_superseded = self._is_superseded, in_force(self._control) != self._sha256
         if self._is_superseded and not was:
-            log.error("%s", Overtaken())
+            log.error("%s", RegistrySuperseded())
         for task in self._repeated:
             task()
 

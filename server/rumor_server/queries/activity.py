@@ -47,7 +47,7 @@ def activity_of(
 ) -> Activity:
     """Return a metric's reports of the last `ACTIVITY_DAYS` days, all its revisions together."""
     first = today - timedelta(days=ACTIVITY_DAYS - 1)
-    bounds = service.days(revisions[0].name)
+    bounds = service.days(revisions)
     days = [first + timedelta(days=i) for i in range(ACTIVITY_DAYS)]
     reports = tuple(
         service.reports(revisions, day, day) if bounds and bounds[0] <= day <= bounds[1] else 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, Field
 
 from rumor_server.statistics.authenticity.checks import check_crowd, fake_shift
-from rumor_server.statistics.authenticity.report_weights import ShapeCounts
+from rumor_server.statistics.authenticity.report_weights import WeightCounts
 from rumor_server.statistics.authenticity.weight_law import weight_law
 from rumor_server.statistics.tally import Tally
 from rumor_shared.metric import Metric
@@ -44,7 +44,7 @@ class Authenticity(BaseModel):
 
 
 def authenticity_report(
-    metric: Metric, tally: Tally, weights: ShapeCounts, repeats: int, fake_share: float
+    metric: Metric, tally: Tally, weights: WeightCounts, repeats: int, fake_share: float
 ) -> Authenticity:
     """Return what is told of a tally with reports.
 

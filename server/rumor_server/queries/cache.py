@@ -9,10 +9,9 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass
 
-from rumor_server.queries.question import Status
+from rumor_server.queries.question import LeftOut, Population, Status
 from rumor_server.statistics.estimates import Answer, Floats
 
 # Eight arrays of float64 and a text each: some 150 MB of estimates at most.
@@ -23,7 +22,8 @@ _KEPT_ROWS = 1_000_000
 class Measured:
     """The answer for some days. Withheld or without data, `answer` has no numbers.
 
-    `revisions` are those that had reports; `missing` is how many reports a release still lacks.
+    `revisions` are those that had reports; `missing` is how many reports a release still lacks;
+    `left_out` are reports of revisions with other values.
     """
 
     status: Status
@@ -31,6 +31,8 @@ class Measured:
     missing: int
     revisions: tuple[int, ...]
     answer: Answer
+    population: Population
+    left_out: tuple[LeftOut, ...] = ()
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -56,19 +58,24 @@ class Answers:
         self._kept: OrderedDict[str, Measured] = OrderedDict()
         self._rows = 0
         self._lock = threading.Lock()
-        # One decode at a time: several would only share the cores that also take in reports.
-        self._decoding = threading.Lock()
+        self._measuring: dict[str, threading.Lock] = {}
 
-    def get(self, key: str, measure: Callable[[], Measured], *, long: bool) -> Measured:
-        """Return what is remembered under `key`, or measure it; what takes long one at a time."""
+    def get(self, key: str, measure: Callable[[], Measured]) -> Measured:
+        """Return what is remembered under `key`, or measure it: once, however many ask for it."""
         kept = self._recall(key)
         if kept is not None:
             return kept
-        with self._decoding if long else nullcontext():
+        with self._lock:
+            turn = self._measuring.setdefault(key, threading.Lock())
+        with turn:
             kept = self._recall(key)
             if kept is None:
-                kept = measure()
-                self._keep(key, kept)
+                try:
+                    kept = measure()
+                    self._keep(key, kept)
+                finally:
+                    with self._lock:
+                        self._measuring.pop(key, None)
         return kept
 
     def _recall(self, key: str) -> Measured | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
@@ -29,6 +29,27 @@ class Status(StrEnum):
     """No report was counted on these days: n is 0 and all else null."""
     WITHHELD = "withheld"
     """Fewer than `min_reports` were counted; `missing` says how many more."""
+    OTHER_REVISION = "other_revision"
+    """Reports were counted, all of revisions with other values: `left_out_reports` says which."""
+
+
+class Population(StrEnum):
+    """What shares are shares of."""
+
+    DEVICES = "devices"
+    """Each device that answered is in them once."""
+    REPORTS = "reports"
+    """A device is in them as often as it reported: on several days, or several times a day."""
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Reports of a period that an answer leaves out: those of a revision with other values."""
+
+    revision: int
+    n: int
+    first_day: date
+    last_day: date
 
 
 @dataclass(frozen=True)
@@ -65,8 +86,9 @@ class Question:
         digest.update(repr(self.alpha).encode())
         for metric in self.metrics:
             digest.update(f"|{metric.fingerprint}|{metric.min_reports}".encode())
-        for text in self.candidates or ():
-            digest.update(f"|{len(text)}|{text}".encode())
+        if self.candidates:
+            lengths = ",".join(map(str, map(len, self.candidates)))
+            digest.update(f"|{lengths}|{''.join(self.candidates)}".encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
 
 
@@ -126,6 +148,14 @@ def shared_days(bounds: Days | None, first: date | None, last: date | None) -> i
     if bounds is None or first is None or last is None:
         return 0
     return max((min(last, bounds[1]) - max(first, bounds[0])).days + 1, 0)
+
+
+def joint_days(bounds: Iterable[Days | None]) -> Days | None:
+    """Return the first and the last day of several periods together."""
+    known = [days for days in bounds if days]
+    if not known:
+        return None
+    return min(first for first, _ in known), max(last for _, last in known)
 
 
 def most_reports(metric: Metric, days: int, n: int) -> int:

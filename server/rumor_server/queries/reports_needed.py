@@ -33,14 +33,15 @@ class Resolution:
 
     `difference` is a change between two periods, `needed` the reports that each of them needs to
     show it and None where that is never; `smallest` the change that two periods like this one show;
-    `reports_a_day` the present rate. Shares of 1.
+    `reports_a_day` the present rate, and None where devices repeat their noise: more days of the
+    same devices don't help there. Shares of 1.
     """
 
     value: str
     difference: float
     needed: int | None
     smallest: float
-    reports_a_day: float
+    reports_a_day: float | None
 
     def missing(self, n: int) -> int:
         """Return how many more reports this period needs, for a difference that can show."""
@@ -68,7 +69,7 @@ def resolution_of(
         difference=difference,
         needed=reports_needed(difference, of_change, measured.n, alpha=question.alpha),
         smallest=smallest_difference(of_change, alpha=question.alpha),
-        reports_a_day=measured.n / days,
+        reports_a_day=None if question.newest.mechanism.memoised else measured.n / days,
     )
 
 

@@ -7,6 +7,7 @@ import io
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
@@ -15,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from rumor_server.queries.authenticity import Authenticity
 from rumor_server.queries.cache import Measured
-from rumor_server.queries.question import Question, Status
+from rumor_server.queries.question import LeftOut, Population, Question, Status
 from rumor_server.statistics.estimates import Answer, Floats
 from rumor_server.statistics.estimation import norm_sub
 from rumor_server.statistics.estimation.robust import Influence, influence, robust_interval
@@ -80,6 +81,18 @@ class EstimatesPage(BaseModel):
     fake_share: float = Field(description="share of fakes that the robust bounds allow for")
     revisions: list[int] = Field(description="revisions that the rows combine")
     left_out: list[int] = Field(description="revisions with other values; ask with `revision`")
+    left_out_reports: list[LeftOut] = Field(
+        description="of these days, by revision: not in `n`, since their values differ"
+    )
+    since: date | None = Field(description="first day with a report of the revisions in the rows")
+    population: Population = Field(description="what shares are shares of")
+    follows: int | None = Field(
+        description="how many different values of a device are followed: beyond them a change of "
+        "its answer is not seen; null where each report has fresh noise"
+    )
+    reports_for_10_points: int | None = Field(
+        description="from about so many reports on, an interval is within 10 points of a share"
+    )
     unexplained: float | None = Field(description="share of reports that no row accounts for")
     unexplained_std_error: float | None
     authenticity: list[Authenticity] = Field(
@@ -88,10 +101,21 @@ class EstimatesPage(BaseModel):
     row_count: int = Field(description="rows there are; `rows` holds those from `offset` on")
     rows: list[Row]
 
-    def part(self, offset: int, limit: int | None) -> EstimatesPage:
-        """Return the page with at most `limit` of its rows, from row number `offset` on."""
-        end = None if limit is None else offset + limit
-        return self.model_copy(update={"rows": self.rows[offset:end]})
+    @property
+    def scope(self) -> Scope:
+        """What the rows speak of."""
+        return Scope(
+            self.status,
+            self.first_day,
+            self.last_day,
+            self.population,
+            self.revisions,
+            self.left_out_reports,
+        )
+
+    def with_rows(self, rows: list[Row]) -> EstimatesPage:
+        """Return the page with some of its rows."""
+        return self.model_copy(update={"rows": rows})
 
 
 def rows_of(
@@ -187,9 +211,45 @@ def commonest(measured: Measured, many: int) -> tuple[str, ...]:
     return tuple(measured.values[i] for i in order_of(measured)[:many])
 
 
-def rows_csv(rows: Iterable[Row]) -> str:
-    """Return rows of values as CSV; see `as_csv`."""
-    return as_csv(list(Row.model_fields), (row.model_dump() for row in rows))
+def write(
+    page: EstimatesPage, question: Question, measured: Measured, chosen: Sequence[int], in_csv: bool
+) -> bytes:
+    """Return a page with the rows at the indices `chosen`, as JSON or as CSV."""
+    rows = rows_of(question, measured, chosen, fake_share=page.fake_share)
+    if in_csv:
+        return rows_csv(rows, page.scope).encode()
+    return page.with_rows(rows).model_dump_json().encode()
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What rows speak of: a table that is cut out of its page still says so in each row."""
+
+    status: Status
+    first_day: date | None
+    last_day: date | None
+    population: Population
+    revisions: Sequence[int]
+    left_out: Sequence[LeftOut]
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The columns beside those of a row; several revisions are set apart by blanks."""
+        return {
+            "status": str(self.status),
+            "first_day": self.first_day,
+            "last_day": self.last_day,
+            "population": str(self.population),
+            "revisions": " ".join(map(str, self.revisions)),
+            "left_out_revisions": " ".join(str(one.revision) for one in self.left_out),
+            "left_out_reports": sum(one.n for one in self.left_out),
+        }
+
+
+def rows_csv(rows: Iterable[Row], scope: Scope) -> str:
+    """Return rows of values as CSV, each with what it speaks of; see `as_csv`."""
+    said = scope.columns
+    return as_csv([*Row.model_fields, *said], (row.model_dump() | said for row in rows))
 
 
 def as_csv(head: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:

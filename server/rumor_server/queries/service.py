@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache
+from typing import ParamSpec, TypeVar
 
 from rumor_server.errors import BadRequest
 from rumor_server.queries.authenticity import (
@@ -20,18 +21,22 @@ from rumor_server.queries.authenticity import (
     authenticity_report,
 )
 from rumor_server.queries.cache import Answers, Measured
+from rumor_server.queries.precision import population_of, reports_for
 from rumor_server.queries.question import (
     DEFAULT_ALPHA,
     Days,
+    LeftOut,
     Question,
     Status,
     days_told,
+    joint_days,
     most_reports,
     question_of,
     shared_days,
 )
-from rumor_server.queries.rows import EstimatesPage, rows_of
-from rumor_server.statistics.authenticity.report_weights import ShapeCounts
+from rumor_server.queries.rows import EstimatesPage, rows_of, write
+from rumor_server.queries.workers import Workers
+from rumor_server.statistics.authenticity.report_weights import WeightCounts
 from rumor_server.statistics.estimation import Estimates, combine
 from rumor_server.statistics.mechanisms import estimate_metric
 from rumor_server.statistics.tally import Tally
@@ -41,12 +46,18 @@ from rumor_shared.metric import Metric
 # A metric's past revisions are few, and reading them parses a whole registry.
 _KEPT_METRICS = 1024
 
-Weights = Callable[[Metric, date, date], ShapeCounts]
+# So many take some 20 ms to estimate or to write down: less than a job's way to a worker and back.
+FEW_ROWS = 5_000
+_DECODED = 50
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+Weights = Callable[[Metric, date, date], WeightCounts]
 
 
-def no_weights(metric: Metric, first: date, last: date) -> ShapeCounts:
+def no_weights(metric: Metric, first: date, last: date) -> WeightCounts:
     """Return that no report's weight was looked at."""
-    return ShapeCounts()
+    return WeightCounts()
 
 
 @dataclass(frozen=True)
@@ -75,6 +86,7 @@ class QueryService:
         self._store = store
         self._weights = weights
         self._answers = Answers()
+        self._workers = Workers()
         self.revisions = lru_cache(_KEPT_METRICS)(store.revisions)
         """Return every revision of a metric ever declared, the newest last."""
 
@@ -91,9 +103,9 @@ class QueryService:
             self.revisions(name), name, revision=revision, candidates=candidates, alpha=alpha
         )
 
-    def days(self, name: str) -> Days | None:
-        """Return the days of a metric's first and last report, or None without any."""
-        return self._store.days(name)
+    def days(self, metrics: Sequence[Metric]) -> Days | None:
+        """Return the days of the first and last report of some revisions, or None without any."""
+        return joint_days(self._store.days(metric.name, metric.revision) for metric in metrics)
 
     def reports(self, metrics: Sequence[Metric], first: date, last: date) -> int:
         """Return how many reports of some revisions were counted over some days."""
@@ -104,7 +116,17 @@ class QueryService:
 
         Raises BadRequest for candidates that no device could have recorded.
         """
-        return self._measure(question, self._count(question, first, last))
+        counted = self._count(question, first, last)
+        measured = self._answers.get(
+            _key(question, counted), lambda: self._answered(question, counted)
+        )
+        left_out = self.left_out(question, first, last)
+        if not left_out:
+            return measured
+        status = measured.status
+        if not measured.n:
+            status = Status.OTHER_REVISION
+        return replace(measured, status=status, left_out=left_out)
 
     def authenticity(
         self,
@@ -135,11 +157,37 @@ class QueryService:
         `fake_share` is the share of fakes whose effect is told and which the robust bounds allow
         for, among the reports of each revision. Raises BadRequest as `measure`.
         """
-        first, last = days_told(self._store.days(question.newest.name), first, last)
+        page, measured = self._page(question, first, last, fake_share)
+        return page.with_rows(rows_of(question, measured, fake_share=fake_share))
+
+    def written(
+        self,
+        question: Question,
+        first: date | None,
+        last: date | None,
+        *,
+        fake_share: float,
+        part: slice,
+        as_csv: bool,
+    ) -> tuple[bytes, int]:
+        """Return a part of the rows of `estimates` as JSON or CSV, and how many rows there are.
+
+        Written where it costs no report its time.
+        """
+        page, measured = self._page(question, first, last, fake_share)
+        chosen = range(page.row_count)[part]
+        body = self.offloaded(len(chosen), write, page, question, measured, chosen, as_csv)
+        return body, page.row_count
+
+    def _page(
+        self, question: Question, first: date | None, last: date | None, fake_share: float
+    ) -> tuple[EstimatesPage, Measured]:
+        bounds = self.days(question.metrics)
+        first, last = days_told(bounds, first, last)
         span = first or date.min, last or date.max
         measured = self.measure(question, *span)
         newest, unexplained = question.newest, measured.unexplained or (None, None)
-        return EstimatesPage(
+        page = EstimatesPage(
             metric=newest.name,
             question=newest.question,
             status=measured.status,
@@ -152,22 +200,54 @@ class QueryService:
             fake_share=fake_share,
             revisions=list(measured.revisions) or [newest.revision],
             left_out=[metric.revision for metric in question.left_out],
+            left_out_reports=list(measured.left_out),
+            since=bounds and bounds[0],
+            population=measured.population,
+            follows=newest.mechanism.max_values if newest.mechanism.memoised else None,
+            reports_for_10_points=reports_for(question),
             unexplained=unexplained[0],
             unexplained_std_error=unexplained[1],
             authenticity=list(self.authenticity(question, *span, fake_share)),
             row_count=len(measured.values),
-            rows=rows_of(question, measured, fake_share=fake_share),
+            rows=[],
         )
+        return page, measured
+
+    def offloaded(
+        self, rows: int, function: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs
+    ) -> _R:
+        """Return what a module's function returns: called in a worker where it is of many rows."""
+        if rows <= FEW_ROWS:
+            return function(*args, **kwargs)
+        return self._workers.run(function, *args, **kwargs)
+
+    def close(self) -> None:
+        """End the workers."""
+        self._workers.close()
+
+    def _answered(self, question: Question, counted: _Counted) -> Measured:
+        rows = len(question.values)
+        # A decode of a candidate takes as long as some hundred rows that are read off a tally.
+        cost = rows * _DECODED if question.is_open else rows
+        return self.offloaded(cost, _answer, question, counted)
 
     def _count(self, question: Question, first: date, last: date) -> _Counted:
-        days = shared_days(self._store.days(question.newest.name), first, last)
+        days = shared_days(self.days(question.metrics), first, last)
         tallies = ((metric, self._store.tally(metric, first, last)) for metric in question.metrics)
         return _Counted(tuple(tallies), days)
 
-    def _measure(self, question: Question, counted: _Counted) -> Measured:
-        return self._answers.get(
-            _key(question, counted), lambda: _answer(question, counted), long=question.is_open
-        )
+    def left_out(
+        self, question: Question, first: date = date.min, last: date = date.max
+    ) -> tuple[LeftOut, ...]:
+        """Return the reports of some days that revisions with other values have."""
+        return tuple(self._left_out(question, first, last))
+
+    def _left_out(self, question: Question, first: date, last: date) -> Iterator[LeftOut]:
+        for metric in question.left_out:
+            n = self.reports([metric], first, last)
+            days = self.days([metric])
+            if n and days:
+                yield LeftOut(metric.revision, n, max(first, days[0]), min(last, days[1]))
 
     def _authenticity(
         self, counted: _Counted, first: date, last: date, fake_share: float
@@ -196,9 +276,10 @@ def _status(question: Question, counted: _Counted) -> Status:
 def _answer(question: Question, counted: _Counted) -> Measured:
     status, n = _status(question, counted), counted.n
     revisions = tuple(metric.revision for metric, _ in counted.with_reports)
+    population = population_of(question, counted.days)
     if status is Status.WITHHELD:
         nothing = Estimates.empty(question.values, question.alpha)
-        return Measured(status, n, question.newest.min_reports - n, revisions, nothing)
+        return Measured(status, n, question.newest.min_reports - n, revisions, nothing, population)
     try:
         parts = [
             estimate_metric(
@@ -210,6 +291,6 @@ def _answer(question: Question, counted: _Counted) -> Measured:
             )
             for metric, tally in counted.with_reports or counted.tallies[-1:]
         ]
-        return Measured(status, n, 0, revisions, combine(parts))
+        return Measured(status, n, 0, revisions, combine(parts), population)
     except ValueError as error:
         raise BadRequest(str(error)) from None

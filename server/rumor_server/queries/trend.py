@@ -38,7 +38,10 @@ class Trend:
 
 @dataclass(frozen=True)
 class TrendRow:
-    """One value at one point; None where there is no data, or it is withheld."""
+    """One value at one point; None where there is no data, or it is withheld.
+
+    `left_out` are reports of these days that revisions with other values have.
+    """
 
     first: date
     last: date
@@ -49,6 +52,7 @@ class TrendRow:
     std_error: float | None
     low: float | None
     high: float | None
+    left_out: int
 
 
 def measure_trend(
@@ -77,10 +81,15 @@ def points_within(question: Question, first: date, last: date) -> int:
 
 
 def _marks(points: Sequence[Point]) -> tuple[tuple[int, int], ...]:
-    """Return (index, revision) for each point in which a revision newer than the first begins."""
+    """Return (index, revision) for each point in which a revision newer than the first begins.
+
+    Reports that are left out have a revision too: where the next one begins is marked.
+    """
     marks: list[tuple[int, int]] = []
     newest: int | None = None
     for i, point in enumerate(points):
+        if point.measured.left_out and not point.measured.revisions:
+            newest = max(one.revision for one in point.measured.left_out)
         if point.measured.revisions:
             latest = max(point.measured.revisions)
             if newest is not None and latest > newest:
@@ -100,4 +109,7 @@ def _row(point: Point, value: str, i: int) -> TrendRow:
     known = measured.status is Status.OK
     names = ("frequency", "std_error", "low", "high")
     numbers = {name: float(getattr(measured.answer, name)[i]) if known else None for name in names}
-    return TrendRow(point.first, point.last, value, measured.n, measured.status, **numbers)
+    left_out = sum(one.n for one in measured.left_out)
+    return TrendRow(
+        point.first, point.last, value, measured.n, measured.status, **numbers, left_out=left_out
+    )

@@ -32,6 +32,10 @@ COLUMNS = ("k", "h", "m", "p", "q", "f")
 MAX_COUNT = 2**53
 # Finer than any client's random numbers; longer ones would only slow exact arithmetic.
 _MAX_DIGITS = 64
+# How UTF-16 begins, read as UTF-8 with its wrong bytes kept; without its mark, digits alternate
+# with zeros.
+_UTF_16 = ("\udcff\udcfe", "\udcfe\udcff")
+NO_ROW_NAMES = "write it without them: in R, row.names = FALSE"
 
 
 class RapporFileError(RumorError, ValueError):
@@ -92,6 +96,8 @@ def read_rows(path: FilePath) -> Iterator[tuple[int, list[str]]]:
             reader = csv.reader(file, strict=True)
             try:
                 for row in reader:
+                    if reader.line_num == 1 and row:
+                        _check_encoding(path, row)
                     if row:
                         yield reader.line_num, row
             except csv.Error as error:
@@ -104,6 +110,12 @@ def read_rows(path: FilePath) -> Iterator[tuple[int, list[str]]]:
         ) from None
 
 
+def _check_encoding(path: FilePath, first: list[str]) -> None:
+    """Raise RapporFileError for UTF-16, which Excel and Windows' shells write."""
+    if first[0].startswith(_UTF_16) or any("\0" in text for text in first):
+        raise RapporFileError(path, None, "is UTF-16", "save it as UTF-8, or as CSV UTF-8")
+
+
 def read_params(path: FilePath) -> RapporParams:
     """Read the parameters. The columns may come in any order. Raises RapporFileError."""
     rows = list(islice(read_rows(path), 3))
@@ -111,6 +123,8 @@ def read_params(path: FilePath) -> RapporParams:
         raise RapporFileError(path, None, "is empty", f"give the header {','.join(COLUMNS)}")
     number, header = rows[0]
     names = [name.strip() for name in header]
+    if names[1:] and names[0] == "" and sorted(names[1:]) == sorted(COLUMNS):
+        raise RapporFileError(path, number, "begins with a column of row names", NO_ROW_NAMES)
     if sorted(names) != sorted(COLUMNS):
         raise RapporFileError(
             path, number, "is not the header", f"name the columns {','.join(COLUMNS)}, each once"
@@ -140,6 +154,7 @@ def read_counts(path: FilePath, params: RapporParams) -> RapporCounts:
     table: list[list[int]] = []
     surplus = 0
     for number, row in read_rows(path):
+        _check_counts_name(path, number, row, params, len(table))
         counts = _count_row(path, number, row, first=not table)
         if len(table) == params.cohorts:
             raise RapporFileError(
@@ -183,6 +198,19 @@ def read_counts(path: FilePath, params: RapporParams) -> RapporCounts:
         )
     counted = np.array(table, dtype=np.int64)
     return RapporCounts(counted[:, 0], counted[:, 1:], surplus)
+
+
+def _check_counts_name(
+    path: FilePath, number: int, row: list[str], params: RapporParams, cohort: int
+) -> None:
+    """Raise RapporFileError for a row name, unless the row is as sound without being one."""
+    if len(row) != params.bits + 2 or not all(_is_number(text) for text in row[1:]):
+        return
+    name = row[0].strip()
+    is_next = _is_number(name) and Decimal(name) == cohort + 1
+    # A last column of zeros is one bit that nobody has set, and what stands first are reports.
+    if not _is_number(name) or (is_next and Decimal(row[-1].strip()) != 0):
+        raise RapporFileError(path, number, "begins with a row name", NO_ROW_NAMES)
 
 
 def _count_row(path: FilePath, number: int, row: list[str], *, first: bool) -> list[int]:

@@ -12,7 +12,13 @@ from itertools import chain, islice
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor_server.rappor_import.files import FilePath, RapporFileError, RapporParams, read_rows
+from rumor_server.rappor_import.files import (
+    NO_ROW_NAMES,
+    FilePath,
+    RapporFileError,
+    RapporParams,
+    read_rows,
+)
 
 # Indices parsed at once: as Python strings and 64-bit integers they take some 35 MB.
 _BLOCK_INDICES = 1 << 18
@@ -60,7 +66,10 @@ def _check_row(
     path: FilePath, number: int, row: list[str], params: RapporParams, seen: dict[str, int]
 ) -> None:
     value, *indices = row
-    if len(indices) != params.cohorts * params.hashes:
+    width = params.cohorts * params.hashes
+    if len(indices) == width + 1 and not indices[0].isdigit() and indices[1].isdigit():
+        raise RapporFileError(path, number, "begins with a row name", NO_ROW_NAMES)
+    if len(indices) != width:
         raise RapporFileError(
             path,
             number,

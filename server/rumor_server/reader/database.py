@@ -21,8 +21,8 @@ def ask_database(
     from rumor_server.errors import BadRequest
     from rumor_server.queries.service import QueryService
     from rumor_server.settings import Settings
-    from rumor_server.statistics.authenticity.report_weights import read_shapes
     from rumor_server.storage.operator_tables import Control
+    from rumor_server.storage.report_weights import read_weights
     from rumor_server.storage.sqlite.store import SqliteStore
 
     if not database.is_file():
@@ -31,7 +31,7 @@ def ask_database(
         closing(SqliteStore(database)) as store,
         closing(Control(Settings(database=database))) as control,
     ):
-        service = QueryService(store, partial(read_shapes, control))
+        service = QueryService(store, partial(read_weights, control))
         try:
             question = service.question(
                 metric,

@@ -11,15 +11,10 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib.resources import files
 from typing import Any, Protocol
 
-from rumor_server.errors import StoreUnavailable, UnknownSchema
+from rumor_server.errors import StoreUnavailable
 from rumor_server.settings import Settings
-
-VERSION = 1
-# PostgreSQL's advisory lock of our migrations: "RUMORCTL" as a number, any constant would do.
-_MIGRATION_LOCK = 0x52554D4F5243544C
 
 
 class _Cursor(Protocol):
@@ -44,11 +39,11 @@ class Statements:
 
 
 class Control:
-    """The operator's tables in the database of `settings`, made if they are absent.
+    """The operator's tables in the database of `settings`.
 
     Any thread may use it; one transaction runs at a time. Everything raises StoreUnavailable where
-    the database can't be used, and UnknownSchema for tables of another version. The store has to be
-    opened first: it knows a database that isn't ours.
+    the database can't be used. The store has to be opened first: it makes a file with its schema,
+    and knows a database that isn't ours.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -56,12 +51,6 @@ class Control:
         self._lock = threading.Lock()
         self._postgres = bool(settings.database_url)
         self._connection: Any = None
-        try:
-            with self.transaction() as statements:
-                self._migrate(statements)
-        except BaseException:
-            self.close()
-            raise
 
     @property
     def settings(self) -> Settings:
@@ -127,27 +116,3 @@ class Control:
 
             return (psycopg.Error, OSError)
         return (sqlite3.Error, OSError)
-
-    def _migrate(self, statements: Statements) -> None:
-        if self._postgres:
-            statements.run("SELECT pg_advisory_xact_lock(?)", (_MIGRATION_LOCK,))
-        if not self._is_made(statements):
-            self._make(statements)
-        ((version,),) = statements.rows("SELECT version FROM control_schema")
-        if version != VERSION:
-            raise UnknownSchema(
-                f"the operator's tables have version {version}, and this program knows {VERSION}; "
-                "install the version of Rumor that wrote them"
-            )
-
-    def _is_made(self, statements: Statements) -> bool:
-        catalogue = "pg_class WHERE relname" if self._postgres else "sqlite_schema WHERE name"
-        return bool(statements.rows(f"SELECT 1 FROM {catalogue} = 'control_schema'"))  # noqa: S608 - our own words
-
-    def _make(self, statements: Statements) -> None:
-        script = files("rumor_server.storage").joinpath("operator_tables.sql").read_text("utf-8")
-        bare = "\n".join(line for line in script.splitlines() if not line.startswith("--"))
-        for statement in bare.split(";"):
-            if statement.strip():
-                statements.run(statement)
-        statements.run("INSERT INTO control_schema VALUES (1, ?)", (VERSION,))

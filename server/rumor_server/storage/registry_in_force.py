@@ -1,4 +1,4 @@
-"""One registry is in force on a database: the one adopted last.
+"""One registry is in force on a database: the one declared last.
 
 Two processes with different registries would tell a device different things of the same report,
 and one of them would make it throw the report away. So a process that was overtaken takes no more
@@ -11,8 +11,8 @@ from rumor_server.errors import StoreUnavailable
 from rumor_server.storage.operator_tables import Control
 
 
-class Overtaken(StoreUnavailable):
-    """Another process adopted another registry; this one has to be started with that."""
+class RegistrySuperseded(StoreUnavailable):
+    """Another process put another registry in force; this one has to be started with that."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -21,7 +21,7 @@ class Overtaken(StoreUnavailable):
         )
 
 
-def adopt(control: Control, sha256: str) -> None:
+def put_in_force(control: Control, sha256: str) -> None:
     """Put a registry in force."""
     with control.transaction() as statements:
         statements.run(

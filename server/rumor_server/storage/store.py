@@ -2,71 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from datetime import date
 from typing import Protocol
 
-from rumor_server.ingestion.batch import Report
 from rumor_server.ingestion.retraction import Receipt, Retractions, Withdrawal
+from rumor_server.ingestion.screening import Result, ScreenedBatch
 from rumor_server.statistics.tally import Tally
 from rumor_shared.metric import Metric
 from rumor_shared.registry import Registry
-from rumor_shared.wire import Reason, Verdict
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """The verdict on one report; `reason` and `detail` say why it was not accepted."""
-
-    verdict: Verdict
-    reason: Reason | None = None
-    detail: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Account:
-    """What may be spent of one account of a pseudonym on one day, in micro-epsilon."""
-
-    name: str
-    cap: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Charge:
-    """What reports of a metric are charged on each of `accounts`.
-
-    `spent` returns what a day's first so many reports cost together; each next one what is added.
-    The first account is the one whose reports are numbered, and no other metric's is.
-    """
-
-    metric: Metric
-    accounts: tuple[Account, ...]
-    spent: Callable[[int], int]
-
-
-@dataclass(frozen=True, slots=True)
-class ScreenedBatch:
-    """The reports of one pseudonym and day, with what can be said of each without the database.
-
-    `outcomes` are what the reports hear unless their ids are known; or else what they are charged.
-    """
-
-    day: date
-    pseudonym: bytes
-    reports: Sequence[Report]
-    outcomes: Sequence[Result | Charge]
-
-    @property
-    def weight(self) -> int:
-        """What the batch takes of a queue: one for each report, and one for each KiB of payload."""
-        return len(self.reports) + (sum(len(report.payload) for report in self.reports) >> 10)
-
-    @property
-    def charges(self) -> list[Charge]:
-        """The different charges among the outcomes."""
-        different = {id(one): one for one in self.outcomes}
-        return [one for one in different.values() if isinstance(one, Charge)]
 
 
 class Store(Protocol):
@@ -76,7 +20,7 @@ class Store(Protocol):
     All raise StoreError, and StoreUnavailable where sending the same again is safe and may help.
     """
 
-    def adopt(self, registry: Registry) -> None:
+    def declare(self, registry: Registry) -> None:
         """Remember a registry and what each of its metrics means.
 
         Raises ChangedMeaning if a metric changed and its revision did not.
@@ -116,8 +60,11 @@ class Store(Protocol):
     def tally(self, metric: Metric, first: date, last: date) -> Tally:
         """Return the tally of a metric's revision over the days from `first` to `last`."""
 
-    def days(self, name: str) -> tuple[date, date] | None:
-        """Return the first and last day that have a report of a metric, or None without any."""
+    def days(self, name: str, revision: int | None = None) -> tuple[date, date] | None:
+        """Return the first and last day that have a report of a metric, or None without any.
+
+        Given a `revision`, only its reports count.
+        """
 
     def check(self) -> None:
         """Return if the database answers."""

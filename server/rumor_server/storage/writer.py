@@ -23,7 +23,8 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from rumor_server.errors import DiskAlmostFull, Overloaded, StoreError, log_fault
-from rumor_server.storage.store import Result, ScreenedBatch, Store
+from rumor_server.ingestion.screening import Result, ScreenedBatch
+from rumor_server.storage.store import Store
 
 # A group this large takes some 50 ms to write: larger ones save nothing and delay the rest.
 GROUP_REPORTS = 5_000

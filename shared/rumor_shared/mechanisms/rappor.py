@@ -30,7 +30,7 @@ from functools import cached_property
 from rumor_shared import rappor_md5
 from rumor_shared.bits import check_bits, payload_length
 from rumor_shared.epsilon import exp_bounds, from_micro, micro_epsilon
-from rumor_shared.fields import Fields
+from rumor_shared.fields import Fields, nearest
 from rumor_shared.hashing import MAX_HASHES, ValueHash, hash_bytes, positions
 from rumor_shared.mechanism import (
     MAX_CELLS,
@@ -179,7 +179,8 @@ class Rappor(Mechanism):
 def _choice(fields: Fields, key: str, choices: tuple[str, ...]) -> str:
     choice = fields.text(key, default=choices[0])
     if choice not in choices:
-        fields.problem(key, "is not a choice here", f"choose {', '.join(choices)}")
+        fix = nearest(choice, choices) + f"choose {', '.join(choices)}"
+        fields.problem(key, "is not a choice here", fix)
     return choice
 
 

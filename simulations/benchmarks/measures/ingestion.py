@@ -73,7 +73,7 @@ def beside_inserts(
     """
     registry = parse_registry(REGISTRY.encode())
     charges = Charges(registry)
-    store.adopt(registry)
+    store.declare(registry)
     bodies = iter([body(MAX_BATCH_REPORTS) for _ in range(_WARM + rounds)])
 
     def count() -> None:

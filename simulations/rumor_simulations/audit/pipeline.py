@@ -126,16 +126,16 @@ def _retry(folder: Path, maker: str) -> str | None:
 
 def _refusals(folder: Path, maker: str) -> str | None:
     """The same calls are refused whatever their values, and a refusal stores and spends nothing."""
-    told = []
+    heard = []
     for name, values in (("same", VALUES[:1] * 6), ("others", VALUES[:6])):
         (folder / name).mkdir()
         with Bench(folder / name, named_maker(maker)).client() as client:
             results = [client.record(FRESH, value) for value in values]
             spent, waiting = client.status().spent_today, len(client.waiting())
-        told.append(([r.status for r in results], spent, waiting))
-    if told[0] != told[1]:
+        heard.append(([r.status for r in results], spent, waiting))
+    if heard[0] != heard[1]:
         return "whether a report is made, or what it costs, depends on the value"
-    statuses, spent, waiting = told[0]
+    statuses, spent, waiting = heard[0]
     cost = bench_registry().metric(FRESH).mechanism.epsilon_report
     made = statuses.count(RecordStatus.RECORDED)
     if (made, waiting, spent) != (3, 3, 3 * cost):

@@ -6,24 +6,24 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 
 from rumor_shared.errors import RegistryError
 from rumor_shared.os_errors import explain
 from rumor_shared.registry import load_registry
-from rumor_simulations.attacks.campaign import Poisoned, attack_people, attack_results
-from rumor_simulations.attacks.figures import draw_people, draw_poisoning
-from rumor_simulations.attacks.outcome import Outcome
-from rumor_simulations.attacks.poisoning import UNCAPPED
+from rumor_simulations.commands.progress import aside, progress, say
 from rumor_simulations.tables import TableFormat, write_table
 
-_aside = Console(stderr=True)
-_app = typer.Typer(add_completion=False)
+# numpy and matplotlib take seconds to load: first it is said that something goes on.
+if TYPE_CHECKING:
+    from rumor_simulations.attacks.campaign import Poisoned
+    from rumor_simulations.attacks.outcome import Outcome
+
+_app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 def main(argv: list[str]) -> int:
@@ -59,14 +59,18 @@ def attack(
         parsed = load_registry(registry)
     except (RegistryError, OSError) as error:
         said = explain(error) if isinstance(error, OSError) else str(error)
-        _aside.print(said, style="red", markup=False, soft_wrap=True)
+        aside.print(said, style="red", markup=False, soft_wrap=True)
         raise typer.Exit(2) from None
-    with Progress(console=_aside) as progress:
-        task = progress.add_task("attacking", total=len(parsed.metrics) + 2)
-        outcomes = attack_people(parsed, devices, seed, lambda _: progress.advance(task))
+    say("attack", f"{len(parsed.metrics)} metrics, {devices:,} devices")
+    from rumor_simulations.attacks.campaign import attack_people, attack_results
+
+    with progress("attack", "attacking", len(parsed.metrics) + 2) as advance:
+        outcomes = attack_people(parsed, devices, seed, lambda _: advance(1))
         poisoned = attack_results(parsed, seed)
-        progress.advance(task)
+        advance(1)
     if out is not None:
+        from rumor_simulations.attacks.figures import draw_people, draw_poisoning
+
         out.mkdir(parents=True, exist_ok=True)
         write_table([outcome.row for outcome in outcomes], out, "attacks", table)
         draw_people(outcomes, out)
@@ -84,10 +88,12 @@ def attack(
 
 
 def _print(outcomes: Sequence[Outcome], poisoned: Sequence[Poisoned]) -> None:
+    from rumor_simulations.attacks.poisoning import UNCAPPED
+
     console = Console()
     people = Table(title="What an attacker learns of a device", title_justify="left")
     for heading in ("attack", "metric", "with"):
-        people.add_column(heading, no_wrap=True)
+        people.add_column(heading, overflow="fold")
     for heading in ("success", "chance", "allowed"):
         people.add_column(heading, justify="right")
     for outcome in outcomes:
@@ -102,7 +108,7 @@ def _print(outcomes: Sequence[Outcome], poisoned: Sequence[Poisoned]) -> None:
     console.print(people)
     results = Table(title="What 5% of fakes gain", title_justify="left", box=None)
     for heading in ("metric", "fakes send"):
-        results.add_column(heading, no_wrap=True)
+        results.add_column(heading, overflow="fold")
     for heading in ("r", "gain", "formula", "Norm-Sub", "uncapped"):
         results.add_column(heading, justify="right", no_wrap=True)
     for one in poisoned:

@@ -33,7 +33,7 @@ FULL_TRIALS = 1_000_000
 QUICK_TRIALS = 20_000
 
 _aside = Console(stderr=True)
-_app = typer.Typer(add_completion=False)
+_app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 def main(argv: list[str]) -> int:

@@ -16,10 +16,10 @@ from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from rumor_shared.epsilon import from_micro
 from rumor_shared.registry import parse_registry
+from rumor_simulations.commands.progress import aside, progress, say
 from rumor_simulations.demo.collector import DATABASE, Collector, CollectorFailed
 from rumor_simulations.demo.comparison import Comparison, compare, find_faults
 from rumor_simulations.demo.device import DeviceFailed, Played
@@ -27,9 +27,7 @@ from rumor_simulations.demo.play import play
 from rumor_simulations.demo.report import print_report
 from rumor_simulations.demo.scenario import SCENARIOS, Scenario
 
-# Progress and remarks go where they can't mix with the one object of --json.
-_aside = Console(stderr=True)
-_app = typer.Typer(add_completion=False)
+_app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 def main(argv: list[str]) -> int:
@@ -67,6 +65,7 @@ def demo(
     # Ended from outside, the demo must still stop its collector.
     signal.signal(signal.SIGTERM, _terminated)
     start = time.monotonic()
+    say("demo", f"{devices:,} devices, and a collector of their own")
     seed = secrets.randbelow(1 << 32) if seed is None else seed
     scenario = SCENARIOS["surnames" if surnames else "browsers"](devices, random.Random(seed))
     try:
@@ -80,11 +79,11 @@ def demo(
                 _print_tables(collector.url, devices, took, comparisons, seed)
             faults = find_faults(played.acknowledged, comparisons)
             for fault in faults:
-                _aside.print(f"fault: {fault}", style="red", markup=False)
+                aside.print(f"fault: {fault}", style="red", markup=False)
             if serve:
                 _stay_up(collector)
     except (CollectorFailed, DeviceFailed) as error:
-        _aside.print(f"rumor demo: {error}", style="red", markup=False)
+        aside.print(f"rumor demo: {error}", style="red", markup=False)
         raise typer.Exit(1) from None
     raise typer.Exit(1 if faults else 0)
 
@@ -109,16 +108,14 @@ def _folder(keep: Path | None) -> Iterator[Path]:
 
 
 def _play(scenario: Scenario, url: str, processes: int) -> Played:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TimeRemainingColumn(), console=_aside) as progress:
-        task = progress.add_task("devices", total=len(scenario.devices))
-        return play(scenario, url, processes, lambda done: progress.advance(task, done))
+    with progress("demo", "devices", len(scenario.devices)) as advance:
+        return play(scenario, url, processes, advance)
 
 
 def _compare(scenario: Scenario, played: Played, collector: Collector) -> list[Comparison]:
     comparisons = []
     for metric in parse_registry(scenario.registry).metrics.values():
-        with _aside.status(f"estimating {metric.name}"):
+        with aside.status(f"estimating {metric.name}"):
             answer = collector.estimates(metric.name, scenario.candidates.get(metric.name))
         comparisons.append(
             Comparison(
@@ -148,7 +145,7 @@ def _print_tables(
 
 
 def _stay_up(collector: Collector) -> None:
-    _aside.print(f"The collector listens at {collector.url} until Ctrl-C.")
+    aside.print(f"The collector listens at {collector.url} until Ctrl-C.")
     with suppress(KeyboardInterrupt):
         collector.wait()
         raise CollectorFailed(f"the collector ended by itself; see {collector.log}")

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from rumor_simulations.populations.named import POPULATIONS, PopulationError, named_population
-from rumor_simulations.sweep.experiments import EXPERIMENTS, Experiment, Options, run
-from rumor_simulations.sweep.figures import draw
-from rumor_simulations.sweep.setting import MECHANISMS
+from rumor_simulations.commands.progress import aside, progress, say
+from rumor_simulations.populations import POPULATION_NAMES
+from rumor_simulations.sweep.setting import EXPERIMENT_NAMES, MECHANISMS
 from rumor_simulations.tables import TableFormat, write_table
+
+# numpy, scipy and matplotlib take seconds to load: first it is said that something goes on.
+if TYPE_CHECKING:
+    from rumor_simulations.sweep.experiments import Experiment, Options
 
 # A fifth of the devices and a tenth of the runs: the shape of each figure in about a minute.
 _QUICK_DEVICES = 20_000
 _QUICK_SCALE = 0.1
 
-_aside = Console(stderr=True)
-_app = typer.Typer(add_completion=False)
+_app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 def main(argv: list[str]) -> int:
@@ -34,7 +35,7 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-@_app.command(epilog="Experiments: " + ", ".join(EXPERIMENTS))
+@_app.command(epilog="Experiments: " + ", ".join(EXPERIMENT_NAMES))
 def simulate(
     experiments: Annotated[
         list[str] | None, typer.Argument(help="Which to run; all of them by default.")
@@ -42,7 +43,7 @@ def simulate(
     out: Annotated[Path, typer.Option(help="Folder for tables and figures.")] = Path("simulated"),
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same rows.")] = 1,
     chosen: Annotated[
-        str, typer.Option("--population", help="One of " + ", ".join(POPULATIONS) + ".")
+        str, typer.Option("--population", help="One of " + ", ".join(POPULATION_NAMES) + ".")
     ] = "zipf",
     devices: Annotated[int, typer.Option(min=1000, help="Devices of a run.")] = 100_000,
     values: Annotated[int, typer.Option(min=4, help="Values of a domain.")] = 64,
@@ -68,16 +69,23 @@ def simulate(
     Whole crowds are drawn from their exact law, ten million devices in seconds; --real plays each
     device with the client's own code.
     """
+    names = experiments or list(EXPERIMENT_NAMES)
+    _check("experiment", names, EXPERIMENT_NAMES)
+    _check("mechanism", mechanism or MECHANISMS, MECHANISMS)
+    say("simulate", f"{', '.join(names)}; tables and figures go to {out}")
+    from rumor_simulations.populations.named import PopulationError, named_population
+    from rumor_simulations.sweep.experiments import EXPERIMENTS, Options
+
     options = Options(chosen, devices, values, scale, real, tuple(mechanism or MECHANISMS))
     if quick:
         options = replace(options, devices=_QUICK_DEVICES, scale=scale * _QUICK_SCALE)
-    names = experiments or list(EXPERIMENTS)
-    _check(names, options)
+    try:
+        named_population(options.population, options.values)
+    except PopulationError as error:
+        _refuse(str(error))
     out.mkdir(parents=True, exist_ok=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TimeRemainingColumn(), console=_aside) as progress:
-        for name in names:
-            _one(name, EXPERIMENTS[name], options, seed, processes, out, table, progress)
+    for name in names:
+        _one(name, EXPERIMENTS[name], options, seed, processes, out, table)
 
 
 def _one(
@@ -88,33 +96,27 @@ def _one(
     processes: int,
     out: Path,
     table: TableFormat,
-    progress: Progress,
 ) -> None:
+    from rumor_simulations.sweep.experiments import run
+    from rumor_simulations.sweep.figures import draw
+
     settings = list(experiment.settings(options))
     if not settings:
-        _aside.print(f"{name}: none of the mechanisms chosen takes part", style="yellow")
+        aside.print(f"{name}: none of the mechanisms chosen takes part", style="yellow")
         return
-    task = progress.add_task(experiment.shows, total=len(settings))
-    rows = run(settings, experiment.measure, seed, processes, lambda: progress.advance(task))
+    with progress("simulate", experiment.shows, len(settings)) as advance:
+        rows = run(settings, experiment.measure, seed, processes, lambda: advance(1))
     path = write_table(rows, out, name, table)
     draw(name, rows, out)
     print(f"{experiment.shows}: {path}, {out / name}.png, {out / name}.svg", flush=True)
 
 
-def _check(names: list[str], options: Options) -> None:
-    for kind, given, known in (
-        ("experiment", names, list(EXPERIMENTS)),
-        ("mechanism", options.mechanisms, list(MECHANISMS)),
-    ):
-        for name in given:
-            if name not in known:
-                _refuse(f"there is no {kind} {name!r}; choose {', '.join(known)}")
-    try:
-        named_population(options.population, options.values)
-    except PopulationError as error:
-        _refuse(str(error))
+def _check(kind: str, given: Sequence[str], known: Sequence[str]) -> None:
+    for name in given:
+        if name not in known:
+            _refuse(f"there is no {kind} {name!r}; choose {', '.join(known)}")
 
 
 def _refuse(why: str) -> None:
-    _aside.print(f"rumor simulate: {why}", style="red", markup=False, soft_wrap=True)
+    aside.print(f"rumor simulate: {why}", style="red", markup=False, soft_wrap=True)
     raise typer.Exit(2)

@@ -18,12 +18,12 @@ _METRICS = {
     "optimal": 'mechanism = "oue"\nepsilon = 1.0\nvalues = ["a", "b", "c", "d", "e", "f", "g",'
     ' "h", "i", "j", "k"]',
     "homepage": 'mechanism = "rappor"\nbits = 128\nhashes = 2\ncohorts = 64\nf = 0.5\np = 0.25\n'
-    "q = 0.75",
+    "q = 0.75\nmax_values = 1",
     "fresh-homepage": 'mechanism = "rappor"\nbits = 32\nhashes = 2\ncohorts = 8\nf = 0\np = 0.25\n'
     "q = 0.75",
     "old-homepage": 'mechanism = "rappor"\nhashing = "rappor_md5"\nclient = "cpp"\nbits = 64\n'
-    "hashes = 2\ncohorts = 32\nf = 0.5\np = 0.25\nq = 0.75",
-    "kept-colour": 'mechanism = "basic_rappor"\nf = 0.5\np = 0.25\nq = 0.75\n'
+    "hashes = 2\ncohorts = 32\nf = 0.5\np = 0.25\nq = 0.75\nmax_values = 1",
+    "kept-colour": 'mechanism = "basic_rappor"\nf = 0.5\np = 0.25\nq = 0.75\nmax_values = 1\n'
     'values = ["red", "green", "blue"]',
     "few-of-many": f'mechanism = "subset"\nepsilon = 4.0\nvalues = {[f"v{i}" for i in range(64)]}',
     "some-of-few": 'mechanism = "subset"\nepsilon = 0.5\nvalues = ["a", "b", "c", "d", "e"]',

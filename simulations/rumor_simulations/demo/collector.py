@@ -37,6 +37,12 @@ class CollectorFailed(RuntimeError):
     """The collector did not start, stopped by itself, or gave an answer that is none."""
 
 
+def _environment() -> dict[str, str]:
+    """Return ours without settings of a collector: the demo's are its own."""
+    kept = {name: text for name, text in os.environ.items() if not name.startswith("RUMOR_")}
+    return kept | _ENVIRONMENT
+
+
 class Collector:
     """`rumor serve` on a free port, its database and log in `folder`. A context manager.
 
@@ -45,7 +51,7 @@ class Collector:
     """
 
     def __init__(self, folder: Path, registry: bytes) -> None:
-        self.folder = folder
+        self.folder = folder.absolute()
         self._registry = registry
         self._port = 0
         self._process: subprocess.Popen[bytes] | None = None
@@ -74,7 +80,8 @@ class Collector:
                 stderr=log,
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
-                env=os.environ | _ENVIRONMENT,
+                cwd=self.folder,
+                env=_environment(),
             )
         try:
             self._port = self._await_port()

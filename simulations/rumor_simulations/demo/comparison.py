@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from scipy.stats import binomtest
-
 # The intervals that the collector gives are pointwise 95% ones (design, section 9).
 COVERAGE = 0.95
 # Rarer than this is a fault and not bad luck: the false-alarm rate that the house's tests keep.
@@ -57,6 +55,8 @@ class Coverage:
         """Two-sided probability of a count this unlikely if each holds it with 95%; 1 for none."""
         if not self.intervals:
             return 1.0
+        from scipy.stats import binomtest  # a second that the demo starts without
+
         return float(binomtest(self.hits, self.intervals, COVERAGE).pvalue)
 
     def __add__(self, other: Coverage) -> Coverage:

@@ -31,6 +31,19 @@ MECHANISMS = (
     "cms",
     "hcms",
 )
+# What is swept, in the order of the figures: the names of `experiments.EXPERIMENTS`, without what
+# they take to load.
+EXPERIMENT_NAMES = (
+    "epsilon",
+    "devices",
+    "values",
+    "detection",
+    "coverage",
+    "drift",
+    "opt_in",
+    "frontier",
+    "mechanisms",
+)
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rumor_client import MemoryState, Report, Sent, SqliteState, State, StateBusy
-from rumor_client.recording.ledger import Account, Series
 from rumor_client.state.protocol import Identity, Size, Transaction
 from rumor_client.state.report import OVERHEAD_BYTES
+from rumor_shared.budget import Account, Series
 from rumor_shared.wire import Reason, Verdict
 
 DAY = date(2026, 11, 30)

@@ -7,6 +7,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from tests.docs.blocks import HOUSE
 
 from rumor_server.cli import init
 from rumor_server.cli.starter import APP, CROWD, REGISTRY, SETTINGS, starter_files
@@ -85,6 +86,21 @@ def test_keys_open_what_they_should(tmp_path: Path, capsys: pytest.CaptureFixtur
     loaded = load_settings({}, {}, tmp_path / SETTINGS)
     assert (loaded.ingest_access, loaded.read_access) == ("key", "key")
     assert tomllib.loads((tmp_path / SETTINGS).read_text("utf-8"))
+
+
+def test_writes_the_samples_for_operators(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With --deploy the files of deploy/ are written, byte by byte, and none twice."""
+    assert init.main([str(tmp_path), "--deploy"]) == 0
+    assert f"wrote {tmp_path / 'rumor.service'}" in capsys.readouterr().out
+    written = {p.relative_to(tmp_path): p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
+    samples = HOUSE / "deploy"
+    assert written == {
+        p.relative_to(samples): p.read_bytes() for p in samples.rglob("*") if p.is_file()
+    }
+    assert init.main([str(tmp_path), "--deploy"]) == 1
+    assert "there already" in capsys.readouterr().err
 
 
 def test_keys_touch_no_database_that_is_there(

@@ -158,7 +158,7 @@ def test_json_is_the_answer(collector: Collector, capsys: pytest.CaptureFixture[
         ({"status": "withheld", "missing": 40, "min_reports": 100, "n": 60}, "40 reports"),
         ({"status": "no_data", "n": 0}, "no report"),
         ({"rows": []}, "--candidates"),
-        ({"unexplained": 0.25}, "25.00%"),
+        ({"unexplained": 0.25, "unexplained_std_error": 0.031}, "25.00%, give or take 3.10"),
     ],
 )
 def test_says_what_there_is_to_say(

@@ -30,6 +30,7 @@ def test_prints_what_each_metric_costs(file: Path, capsys: pytest.CaptureFixture
     assert rows["page"][4] == "4.39445"
     assert "at most 20 a day" in out
     assert "warning: metrics.page.expected_devices" in out
+    assert "note: metrics.page.max_values: lets answers of up to 1 value a device be" in out
 
 
 def test_prints_every_problem_of_a_wrong_file(
@@ -85,7 +86,7 @@ def test_does_not_serve_a_changed_meaning(
     """CF-01: a registry that changes a metric under its old revision does not start."""
     database = tmp_path / "rumor.sqlite3"
     store = SqliteStore(database)
-    store.adopt(parse(LASTING))
+    store.declare(parse(LASTING))
     store.close()
     file.write_text(LASTING.replace("epsilon = 1.0\ndaily", "epsilon = 2.0\ndaily"), "utf-8")
     words = ["--registry", str(file), "--database", str(database), "--port", "0"]

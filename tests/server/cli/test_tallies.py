@@ -23,7 +23,7 @@ from rumor_server.ingestion.screening import Charges, screen_batch
 from rumor_server.settings import Settings
 from rumor_server.storage.open_store import open_store
 from rumor_server.storage.postgres.connection import upgrade
-from rumor_server.storage.tally_transfer.tally_file import read_tallies
+from rumor_server.storage.tally_file import read_tallies
 from rumor_shared.wire import JSON
 
 LASTING = REGISTRY.replace("2026-12-31", "2999-12-31").replace("2026-11-28", "2999-12-31")
@@ -66,10 +66,25 @@ def test_carries_tallies_from_either_database_to_either(
         assert main(["merge", str(first), *named(there)]) == 0
         assert f"{first}: added 3 reports in 2 tallies" in capsys.readouterr().out
         assert counted(there) == [1, 1, 1]
-        second = carried(there, tmp_path / "second.npz")
+        name = "postgres" if there.database_url else "sqlite"
+        second = carried(there, tmp_path / f"{name}.npz")
         assert main(["merge", str(second), *named(here)]) == 1
         assert "counted here already" in capsys.readouterr().err
     assert counted(here) == [1, 1, 1]
+
+
+def test_writes_over_no_file_unasked(
+    here: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An export refuses a name that is taken, whatever is in it, unless --overwrite is given."""
+    collect(here, themes("01"))
+    file = tmp_path / "out.npz"
+    file.write_bytes(b"important")
+    assert main(["export", str(file), *named(here)]) == 1
+    assert "is there already; give --overwrite" in capsys.readouterr().err
+    assert file.read_bytes() == b"important"
+    assert main(["export", str(file), "--overwrite", *named(here)]) == 0
+    assert read_tallies(file)
 
 
 def test_carries_one_day_after_another(here: Settings, tmp_path: Path, postgres: Server) -> None:
@@ -215,7 +230,7 @@ def test_merges_beneath_a_running_collector(
     for number in range(10):
         there = Settings(database=tmp_path / f"there{number}")
         with closing(open_store(there)) as store:
-            store.adopt(declared)
+            store.declare(declared)
             sent = decode_batch(compact(batch(report(), day=yesterday)), JSON)
             store.commit([screen_batch(sent, Charges(declared), yesterday, 7)])
             store.close_days(yesterday)

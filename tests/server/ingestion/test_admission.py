@@ -7,14 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.harness.collector import TODAY, days_ago, registry
 
-from rumor_server.ingestion.admission import (
-    HashedBatch,
-    Spent,
-    admit,
-)
+from rumor_server.ingestion.admission import HashedBatch, admit, label
 from rumor_server.ingestion.batch import Batch, Report
-from rumor_server.ingestion.screening import Charges, screen_batch
-from rumor_server.storage.store import ScreenedBatch
+from rumor_server.ingestion.screening import Charges, ScreenedBatch, screen_batch
 from rumor_shared.wire import Reason, Verdict
 
 REGISTRY = registry()
@@ -36,8 +31,8 @@ def hashed(batch: ScreenedBatch) -> HashedBatch:
     """The batch with transparent hashes, so that the model can read them."""
     ids = [one.id for one in batch.reports]
     digests = [one.id + one.payload + batch.day.isoformat().encode() for one in batch.reports]
-    names = {account.name for charge in batch.charges for account in charge.accounts}
-    accounts = {name: batch.pseudonym + name.encode() for name in names}
+    charged = {account for charge in batch.charges for account, _ in charge.accounts}
+    accounts = {account: batch.pseudonym + label(account).encode() for account in charged}
     return HashedBatch(batch, ids, digests, accounts)
 
 
@@ -47,7 +42,7 @@ def test_decides_any_history_as_a_simple_model_does(
 ) -> None:
     """However reports fall into groups, an id counts once and a device's day has ten reports."""
     known: dict[bytes, bytes] = {}
-    spent: dict[tuple[date, bytes], Spent] = {}
+    spent: dict[tuple[date, bytes], int] = {}
     counted: dict[int, tuple[int, date]] = {}
     budget: Counter[tuple[int, date]] = Counter()
     waiting = list(history)
@@ -69,9 +64,9 @@ def test_decides_any_history_as_a_simple_model_does(
                 budget[device, day] += 1
         known.update({id_: digest for id_, (_, digest) in decision.ids.items()})
         for key, added in decision.spend.items():
-            before = spent.get(key, Spent())
-            spent[key] = Spent(before.micro + added.micro, before.reports + added.reports)
-            assert spent[key].micro <= added.cap
+            assert added.before == spent.get(key, 0)
+            spent[key] = added.before + added.micro
+            assert spent[key] <= added.cap
         counts = sum(len(payloads) for payloads in decision.payloads.values())
         assert counts == len(decision.ids)
 
@@ -79,7 +74,7 @@ def test_decides_any_history_as_a_simple_model_does(
 def test_leaves_what_it_was_given() -> None:
     """Admission returns what to write and changes nothing that it read."""
     known: dict[bytes, bytes] = {}
-    spent: dict[tuple[date, bytes], Spent] = {}
+    spent: dict[tuple[date, bytes], int] = {}
     decision = admit([hashed(screened(0, 0, 0, TODAY))], known, spent, date.min)
     assert decision.ids
     assert not known
@@ -116,6 +111,6 @@ def test_decides_a_batch_as_its_reports_alone(
     assert [one for many in together.results for one in many] == [one for (one,) in alone.results]
     assert together.ids == alone.ids
     assert together.payloads == alone.payloads
-    assert {key: one for key, one in together.spend.items() if one.reports} == {
-        key: one for key, one in alone.spend.items() if one.reports
+    assert {key: one for key, one in together.spend.items() if one.micro} == {
+        key: one for key, one in alone.spend.items() if one.micro
     }

@@ -9,6 +9,7 @@ import pytest
 
 from rumor_server.ingestion.batch import Report
 from rumor_server.ingestion.keyed_hashes import DayHash, IdHash, new_key
+from rumor_shared.budget import Account
 from rumor_shared.wire import length_prefixed
 
 KEY = bytes(range(32))
@@ -55,7 +56,7 @@ def test_digest_needs_the_key_of_its_day() -> None:
 def test_accounts_of_a_device_share_nothing() -> None:
     """Two accounts, two devices and two keys have different hashes of 16 bytes."""
     hashes = {
-        DayHash(key, DAY).account(pseudonym, name)
+        DayHash(key, DAY).account(pseudonym, Account("metric", name, ""))
         for key in (KEY, bytes(32))
         for pseudonym in (b"a" * 16, b"b" * 16)
         for name in ("total", "family theme")

@@ -13,12 +13,12 @@ from tests.harness.collector import REGISTRY, TODAY, batch, collector, days_ago,
 from benchmarks.postgres_server import Server
 from rumor_server.cli import doctor as command
 from rumor_server.operations import doctor
-from rumor_server.operations.doctor import Level, look_over
+from rumor_server.operations.doctor import Level, run_checks
 from rumor_server.operations.keyring import create_key
 from rumor_server.settings import Scope, Settings
 from rumor_server.storage.operator_tables import Control
 from rumor_server.storage.postgres.connection import upgrade
-from rumor_server.storage.registry_in_force import adopt
+from rumor_server.storage.registry_in_force import put_in_force
 from rumor_server.storage.sqlite.store import SqliteStore
 
 LASTING = REGISTRY.replace("2026-12-31", "2999-12-31").replace("2026-11-28", "2999-12-31")
@@ -42,7 +42,7 @@ def found(settings: Settings, day: Any = TODAY) -> list[tuple[str, str]]:
     """What isn't well, without its details."""
     return [
         (one.level.value, one.about)
-        for one in look_over(settings, day)
+        for one in run_checks(settings, day)
         if one.level is not Level.OK
     ]
 
@@ -50,7 +50,7 @@ def found(settings: Settings, day: Any = TODAY) -> list[tuple[str, str]]:
 def test_finds_nothing_where_all_is_well(settings: Settings) -> None:
     """A collector that is well is well; each thing that was looked at is named."""
     assert found(settings) == []
-    looked_at = {one.about for one in look_over(settings, TODAY)}
+    looked_at = {one.about for one in run_checks(settings, TODAY)}
     assert looked_at == {
         "access", "workers", "disk", "file", "pages", "registry", "database", "retention",
         "clock", "keys",
@@ -91,7 +91,7 @@ def test_finds_a_wrong_clock(settings: Settings) -> None:
 def test_finds_a_registry_that_is_wrong_or_not_in_force(settings: Settings) -> None:
     """A missing, an expired and another registry than the one in force are told."""
     with closing(Control(settings)) as control:
-        adopt(control, "another")
+        put_in_force(control, "another")
     assert found(settings) == [("warning", "registry")]
     settings.registry.write_text(LASTING.replace("2999-12-31", str(days_ago(1)), 1), "utf-8")
     assert ("wrong", "registry") in found(settings)
@@ -160,7 +160,7 @@ def test_exits_with_what_it_found(settings: Settings, capsys: pytest.CaptureFixt
     """The command exits 1 where something is wrong; --json has every finding."""
     words = ["--registry", str(settings.registry), "--database", str(settings.database)]
     with closing(SqliteStore(settings.database)) as store:
-        store.adopt(registry(LASTING))
+        store.declare(registry(LASTING))
     command.main(words)
     assert "database" in capsys.readouterr().out
     settings.registry.unlink()

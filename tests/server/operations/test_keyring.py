@@ -12,7 +12,7 @@ import pytest
 from tests.harness.collector import TODAY
 
 from rumor_server.cli import keys as keys_command
-from rumor_server.errors import KeyProblem, StoreUnavailable, UnknownSchema
+from rumor_server.errors import KeyProblem, StoreUnavailable
 from rumor_server.operations.keyring import create_key, find_key, revoke_key
 from rumor_server.settings import Scope, Settings
 from rumor_server.storage.keys import Key, list_keys, note_use
@@ -137,14 +137,6 @@ def test_names_what_is_wrong_with_a_new_key(
         create_key(control, name, Scope.INGEST, TODAY, **more)  # type: ignore[arg-type]
     assert caught.value.name == named
     assert len(list_keys(control)) == 1
-
-
-def test_refuses_tables_of_another_version(control: Control) -> None:
-    """The operator's tables of an unknown version are refused, not touched."""
-    with control.transaction() as statements:
-        statements.run("UPDATE control_schema SET version = 99")
-    with pytest.raises(UnknownSchema, match="version 99"):
-        Control(control.settings)
 
 
 def test_fails_closed_and_recovers(control: Control) -> None:

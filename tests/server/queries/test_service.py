@@ -19,6 +19,7 @@ mechanism = "basic_rappor"
 f = 0.5
 p = 0.25
 q = 0.75
+max_values = 1
 values = ["a", "b", "c"]
 daily_epsilon = 3.0
 owner = "o"
@@ -106,5 +107,6 @@ def test_writes_numbers_as_numbers(tmp_path: Path) -> None:
     assert any(float(row["frequency"]) < 0 for row in rows)
     store = SqliteStore(database)
     service = QueryService(store)
-    assert rows_csv(service.estimates(service.question("m")).rows) == answer.text
+    found = service.estimates(service.question("m"))
+    assert rows_csv(found.rows, found.scope) == answer.text
     store.close()

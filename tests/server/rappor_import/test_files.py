@@ -142,6 +142,10 @@ def test_parameters_as_python_reads_them(tmp_path: Path) -> None:
         ("", None, "is empty"),
         ("\n\n", None, "is empty"),
         ("total,bit0,bit1,bit2,bit3\n" + COUNTS, 1, "is a header"),
+        ('"1",1000,400,450,500,550\n"2",900,400,380,420,460\n', 1, "begins with a row name"),
+        ("first,1000,400,450,500,550\n", 1, "begins with a row name"),
+        ("1000,400,450,500,550,0\n2,900,400,380,420,460\n", 2, "begins with a row name"),
+        ('"","V1","V2","V3","V4","V5"\n"1",1000,400,450,500,550\n', 1, "is a header"),
         (COUNTS + "1,1,1,1,1\n", 3, "is beyond the m = 2 cohorts"),
         ("1000,400,450,500,550\n", None, "has 1 rows; m = 2"),
         ("1000,400,450,500,550\n900,400,380,420\n", 2, "has 4 columns; k = 4 needs 5"),
@@ -196,6 +200,35 @@ def test_wrong_map_is_named(
     cause.
     """
     check_refused(written(map_=map_), "map.csv", row, what, capsys)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+@pytest.mark.parametrize("option", ["--params", "--counts", "--map"])
+def test_utf_16_is_named(
+    option: str,
+    encoding: str,
+    written: Callable[..., list[str]],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """N-26: a file with two or four bytes a letter is called that, with or without a mark."""
+    words = written()
+    file = Path(words[words.index(option) + 1])
+    file.write_bytes(file.read_text("utf-8").encode(encoding))
+    check_refused(words, file.name, None, "is UTF-16", capsys)
+
+
+def test_row_names_of_r_are_named(tmp_path: Path) -> None:
+    """N-26: parameters and maps that R wrote with row names are refused as that."""
+    path = tmp_path / "params.csv"
+    path.write_text('"","k","h","m","p","q","f"\n"1",4,2,2,0.25,0.75,0.5\n', "utf-8")
+    with pytest.raises(RapporFileError, match=r"row 1: begins with a column of row names; .*FALSE"):
+        read_params(path)
+    path.write_text("k,h,m,p,q,f\n4,2,2,0.25,0.75,0.5\n", "utf-8")
+    params = read_params(path)
+    map_ = tmp_path / "map.csv"
+    map_.write_text('"1","a",1,2,5,6\n"2","b",3,4,7,8\n', "utf-8")
+    with pytest.raises(RapporFileError, match="row 1: begins with a row name"):
+        read_map(map_, params)
 
 
 @pytest.mark.parametrize("option", ["--params", "--counts", "--map"])

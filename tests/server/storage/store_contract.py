@@ -19,9 +19,9 @@ from tests.harness.collector import REGISTRY, TODAY, batch, compact, days_ago, r
 from rumor_server.errors import ChangedMeaning
 from rumor_server.ingestion.batch import RetractionBatch, decode_batch
 from rumor_server.ingestion.retraction import Retractions, screen_retractions
-from rumor_server.ingestion.screening import Charges, screen_batch
+from rumor_server.ingestion.screening import Charges, ScreenedBatch, screen_batch
 from rumor_server.storage.postgres.connection import connect
-from rumor_server.storage.store import ScreenedBatch, Store
+from rumor_server.storage.store import Store
 from rumor_shared.wire import JSON, Reason, Retraction, Verdict
 
 OpenStore = Callable[[], Store]
@@ -130,7 +130,7 @@ class StoreContract:
     def store(self, open_store: OpenStore) -> Iterator[Store]:
         """A store that has adopted the registry of the tests."""
         with closing(open_store()) as opened:
-            opened.adopt(registry())
+            opened.declare(registry())
             yield opened
 
     @pytest.fixture
@@ -138,7 +138,7 @@ class StoreContract:
         """Four stores on one database, as four processes hold it."""
         opened = [open_store() for _ in range(4)]
         for one in opened:
-            one.adopt(registry())
+            one.declare(registry())
         yield opened
         for one in opened:
             one.close()
@@ -179,7 +179,7 @@ class StoreContract:
         expires = 2026-12-31
         """
         declared = registry(text.replace("'", '"'))
-        store.adopt(declared)
+        store.declare(declared)
         for value in (0, 255, 256, 511, 512, 599, 599):
             document = batch(report("wide", value.to_bytes(2, "little")))
             decoded = decode_batch(compact(document), JSON)
@@ -226,7 +226,7 @@ class StoreContract:
         assert store.close_days(days_ago(1)) == days_ago(1)
         assert store.close_days(days_ago(30)) == days_ago(1)
         with closing(open_store()) as again:
-            again.adopt(registry())
+            again.declare(registry())
             assert again.close_days(days_ago(30)) == days_ago(1)
             ((late,),) = again.commit([screened(batch(report(), day=days_ago(1)))])
         assert late.reason == Reason.TOO_LATE
@@ -235,16 +235,16 @@ class StoreContract:
         """CF-01: a metric whose noise changed needs another revision; the error names it."""
         changed = registry(REGISTRY.replace("epsilon = 1.0\ndaily", "epsilon = 2.0\ndaily"))
         with pytest.raises(ChangedMeaning, match=r"metrics\.theme\.revision") as caught:
-            store.adopt(changed)
+            store.declare(changed)
         assert (caught.value.metric, caught.value.revision) == ("theme", 1)
         reworded = registry(REGISTRY.replace('purpose = "to test"', 'purpose = "to test more"'))
-        store.adopt(reworded)
+        store.declare(reworded)
 
     def test_remembers_what_every_revision_meant(self, store: Store) -> None:
         """Revisions of former registries are explained from the registries that declared them."""
         text = REGISTRY.replace("epsilon = 1.0\ndaily", "epsilon = 2.0\ndaily")
         text = text.replace('revision = 1\nmechanism = "krr"', 'revision = 2\nmechanism = "krr"')
-        store.adopt(registry(text))
+        store.declare(registry(text))
         found = store.revisions("theme")
         assert [one.revision for one in found] == [1, 2]
         assert [one.mechanism.epsilon_report for one in found] == [1_000_000, 2_000_000]

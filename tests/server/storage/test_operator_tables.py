@@ -10,22 +10,19 @@ from pathlib import Path
 import pytest
 from tests.harness.collector import TODAY, batch, compact, registry, report
 
-from rumor_server.errors import TooManyRequests, UnknownSchema
+from rumor_server.errors import TooManyRequests
 from rumor_server.http.quota import KeyQuotas
 from rumor_server.ingestion.batch import decode_batch
 from rumor_server.ingestion.screening import Charges, screen_batch
-from rumor_server.operations.database_figures import read_figures
 from rumor_server.operations.keyring import create_key, find_key, revoke_key
 from rumor_server.settings import Scope, Settings
-from rumor_server.statistics.authenticity.report_weights import (
-    ReportShapes,
-    ShapeCounts,
-    read_shapes,
-)
+from rumor_server.statistics.authenticity.report_weights import WeightCounts
+from rumor_server.storage.figures import read_figures
 from rumor_server.storage.keys import KEPT_WINDOWS, Key, lease, list_keys, note_use
 from rumor_server.storage.open_store import open_store
 from rumor_server.storage.operator_tables import Control
-from rumor_server.storage.registry_in_force import adopt, in_force
+from rumor_server.storage.registry_in_force import in_force, put_in_force
+from rumor_server.storage.report_weights import ReportWeights, read_weights
 from rumor_shared.wire import JSON
 
 
@@ -45,7 +42,7 @@ def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
 def control(settings: Settings) -> Iterator[Control]:
     """The operator's tables."""
     with closing(open_store(settings)) as store:
-        store.adopt(registry())
+        store.declare(registry())
         with closing(Control(settings)) as opened:
             yield opened
 
@@ -67,28 +64,29 @@ def test_keeps_the_registry_in_force(control: Control) -> None:
     """The one adopted last is in force."""
     assert in_force(control) is None
     for sha256 in ("a", "b", "a"):
-        adopt(control, sha256)
+        put_in_force(control, sha256)
         assert in_force(control) == sha256
 
 
-def test_adds_shapes(control: Control) -> None:
-    """Two processes' shapes of a day add up; a span has those of its days."""
+def test_adds_weights(control: Control) -> None:
+    """Two processes' weights of a day add up; a span has those of its days."""
     metric = registry().metric("page")
-    for ago, counts in ((0, ShapeCounts(3, 1, 0)), (0, ShapeCounts(4, 0, 2)), (1, ShapeCounts(5))):
-        shapes = ReportShapes(control)
-        shapes._seen[metric.name, metric.revision, TODAY - timedelta(days=ago)] = counts
-        shapes.write()
-        shapes.write()
-    assert read_shapes(control, metric, TODAY, TODAY) == ShapeCounts(7, 1, 2)
+    noted = ((0, WeightCounts(3, 1, 0)), (0, WeightCounts(4, 0, 2)), (1, WeightCounts(5)))
+    for ago, counts in noted:
+        weights = ReportWeights(control)
+        weights._seen[metric.name, metric.revision, TODAY - timedelta(days=ago)] = counts
+        weights.write()
+        weights.write()
+    assert read_weights(control, metric, TODAY, TODAY) == WeightCounts(7, 1, 2)
     yesterday = TODAY - timedelta(days=1)
-    assert read_shapes(control, metric, yesterday, TODAY) == ShapeCounts(12, 1, 2)
-    assert read_shapes(control, registry().metric("theme"), yesterday, TODAY) == ShapeCounts()
+    assert read_weights(control, metric, yesterday, TODAY) == WeightCounts(12, 1, 2)
+    assert read_weights(control, registry().metric("theme"), yesterday, TODAY) == WeightCounts()
 
 
 def test_reads_figures(control: Control, settings: Settings) -> None:
     """What was counted is told at once and exactly, folded or not, and so are the days."""
     with closing(open_store(settings)) as store:
-        store.adopt(registry())
+        store.declare(registry())
         for ago in (0, 2):
             day = TODAY - timedelta(days=ago)
             sent = decode_batch(compact(batch(report(), report(), day=day)), JSON)
@@ -219,11 +217,3 @@ def test_takes_a_batch_whole_or_not(control: Control) -> None:
         return [await take(limits, key, 1, amount) for amount in (7, 4, 3, 1)]
 
     assert asyncio.run(play()) == [1, 0, 1, 0]
-
-
-def test_knows_its_own_version(control: Control, settings: Settings) -> None:
-    """Tables of another version are refused."""
-    with control.transaction() as statements:
-        statements.run("UPDATE control_schema SET version = 99")
-    with pytest.raises(UnknownSchema, match="version 99"):
-        Control(settings)

@@ -11,7 +11,8 @@ import pytest
 
 from rumor_server.errors import DiskAlmostFull, Overloaded, StoreError, StoreUnavailable
 from rumor_server.ingestion.batch import Report
-from rumor_server.storage.store import Result, ScreenedBatch, Store
+from rumor_server.ingestion.screening import Result, ScreenedBatch
+from rumor_server.storage.store import Store
 from rumor_server.storage.writer import Writer
 from rumor_shared.wire import Verdict
 

@@ -1,4 +1,7 @@
-"""What `rumor init` writes: a registry with comments, an app, a crowd to try them, settings."""
+"""What `rumor init` writes: a registry with comments, an app, a crowd to try them, settings.
+
+And the samples of `deploy/` for operators.
+"""
 
 from __future__ import annotations
 
@@ -48,6 +51,15 @@ def starter_files(today: date, url: str, key: str | None = None) -> dict[str, st
     return {name: _template(name).substitute(words) for name in names}
 
 
+def deploy_files() -> dict[str, str]:
+    """Return the text of each sample for operators by its path below the folder of samples."""
+    inside = Path(str(files(__name__).joinpath("deploy")))
+    # The wheel carries the folder here; a clone has it at its root.
+    folder = inside if inside.is_dir() else Path(__file__).parents[4] / "deploy"
+    found = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_text("utf-8") for path in found}
+
+
 def check_absent(folder: Path, names: tuple[str, ...]) -> None:
     """Raise StarterExists if one of the names is taken in `folder`."""
     taken = tuple(name for name in names if (folder / name).exists())
@@ -60,6 +72,7 @@ def write_starter(folder: Path, texts: Mapping[str, str]) -> None:
     check_absent(folder, tuple(texts))
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         # "x": a file made in between is not overwritten either.
         with (folder / name).open("x", encoding="utf-8") as file:
             file.write(text)

@@ -16,9 +16,10 @@ from rumor_server.queries.authenticity import DEFAULT_FAKE_SHARE, Authenticity
 from rumor_server.queries.cache import Measured
 from rumor_server.queries.candidate_lists import CandidateLists, Kept
 from rumor_server.queries.comparison import ChangeRow, change_rows
+from rumor_server.queries.precision import reports_for, too_few
 from rumor_server.queries.question import Question, days_shown
 from rumor_server.queries.reports_needed import USUAL_DIFFERENCE, Resolution, resolution_of
-from rumor_server.queries.rows import Row, commonest, order_of, rows_of
+from rumor_server.queries.rows import Row, Scope, commonest, order_of, rows_of
 from rumor_server.queries.service import QueryService
 from rumor_server.queries.trend import Trend, TrendRow, measure_trend, points_within, trend_rows
 from rumor_shared.epsilon import MICRO
@@ -110,6 +111,27 @@ class MetricPage:
         first = max(last - (self.last - self.first).days, 1)
         return date.fromordinal(first), date.fromordinal(last)
 
+    @property
+    def row_count(self) -> int:
+        """How many rows there are at most, whatever the view looks for."""
+        return len(self.measured.values)
+
+    @property
+    def scope(self) -> Scope:
+        """What the rows speak of."""
+        one = self.measured
+        return Scope(one.status, self.first, self.last, one.population, one.revisions, one.left_out)
+
+    @property
+    def too_few(self) -> bool:
+        """Whether intervals are so wide that they say nothing."""
+        return too_few(self.question, self.measured.n)
+
+    @property
+    def reports_for_10_points(self) -> int | None:
+        """From about how many reports on an interval is within 10 points of a share."""
+        return reports_for(self.question)
+
     def all_rows(self) -> list[Row]:
         """Return all rows that the view looks for, in its order."""
         return self._rows(self._order())
@@ -179,7 +201,7 @@ def _card(sources: Sources, metric: Metric, today: date) -> MetricCard:
     state = state_of(metric, registry, today, reports)
     return MetricCard(
         metric,
-        state_words(state, metric, reports),
+        state_words(state, metric, reports, ()),
         activity_of(service, revisions, registry, today),
         reports,
     )
@@ -192,12 +214,12 @@ def metric_page(sources: Sources, name: str, view: View) -> MetricPage:
     """
     service, registry, today = sources.service, sources.registry, sources.today()
     question = _question(sources, name, view)
-    bounds = service.days(name)
+    bounds = service.days(question.metrics)
     first, last = days_shown(bounds, view.first, view.last, today)
     measured = service.measure(question, first, last)
     followed = _followed(view, question, measured)
-    trend = _trend(service, question, view, first, last) if bounds else None
     revisions = service.revisions(name)
+    trend = _trend(service, question, view, first, last) if service.days(revisions) else None
     activity = activity_of(service, revisions, registry, today)
     reports = service.reports(question.metrics, date.min, date.max)
     state = state_of(question.newest, registry, today, reports)
@@ -207,7 +229,7 @@ def metric_page(sources: Sources, name: str, view: View) -> MetricPage:
         question=question,
         revisions=tuple(metric.revision for metric in revisions),
         today=today,
-        state=state_words(state, question.newest, reports),
+        state=state_words(state, question.newest, reports, service.left_out(question)),
         activity=activity,
         bounds=bounds,
         first=first,

@@ -19,20 +19,21 @@ _SUMMED_UP = 3
 
 def values_chart(page: MetricPage, rows: Sequence[Row], decimals: int) -> BarChart | None:
     """Return the bars of some values, or None where nothing may or can be shown."""
-    if page.measured.status is not Status.OK:
+    if page.measured.status is not Status.OK or page.too_few:
         return None
     bars = []
     for row in rows:
-        if row.frequency is None or row.low is None or row.high is None:
+        low, high = row.possible_low, row.possible_high
+        if row.frequency is None or low is None or high is None:
             continue
         share = f"{percent(row.frequency, decimals)}%"
-        interval = f"{percent(row.low, decimals)} to {percent(row.high, decimals)}"
+        interval = f"{percent(low, decimals)} to {percent(high, decimals)}"
         bars.append(
             Bar(
                 label=row.value,
                 share=row.frequency,
-                low=row.low,
-                high=row.high,
+                low=low,
+                high=high,
                 marked=bool(row.significant),
                 text=share,
                 interval=interval,

@@ -54,6 +54,9 @@ _ENVIRONMENT.filters.update(
     epsilon=lambda micro: formats.epsilon_text(micro / MICRO),
     devices=words.devices_words,
     activity=words.activity_words,
+    follows=words.follows_words,
+    left_out=words.left_out_words,
+    population=words.population_words,
     sparkline=words.sparkline_bars,
 )
 _ENVIRONMENT.globals.update(

@@ -16,7 +16,7 @@ from starlette.formparsers import FormParser, MultiPartException, MultiPartParse
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from rumor_server.errors import BadRequest, NotFound, StoreError, UnsupportedMedia
+from rumor_server.errors import BadRequest, NotFound, Overloaded, StoreError, UnsupportedMedia
 from rumor_server.http.body import read_body
 from rumor_server.http.candidates import MAX_BODY_BYTES
 from rumor_server.http.dashboard.contents import Sources, metric_page, metrics_page
@@ -33,6 +33,7 @@ from rumor_server.http.dashboard.tables import metric_csv, metric_json, metrics_
 from rumor_server.http.dashboard.view import View, parse_view
 from rumor_server.http.parameters import refuse_repeats
 from rumor_server.http.problem import problem_of, status_of
+from rumor_server.http.query_limits import QueryLimits
 from rumor_server.http.responses import conditional, preferred
 from rumor_server.queries.candidate_lists import CandidateLists, parse_candidates
 from rumor_server.queries.service import QueryService
@@ -67,6 +68,7 @@ def dashboard_router(
     today: Callable[[], date],
     candidates: Path,
     body_seconds: float,
+    limits: QueryLimits,
 ) -> APIRouter:
     """Return the routes of the dashboard.
 
@@ -90,7 +92,7 @@ def dashboard_router(
                     body = render_metrics(page, _base(request))
             return _answer(request, format_, body, "metrics")
 
-        return await _guarded(request, respond)
+        return await _guarded(request, respond, limits)
 
     @router.get("/metric/{name}")
     async def metric(request: Request, name: str) -> Response:
@@ -103,21 +105,22 @@ def dashboard_router(
                 return _see(request, name, view)
             match format_:
                 case Format.CSV:
-                    body = metric_csv(page)
+                    body = service.offloaded(page.row_count, metric_csv, page)
                 case Format.JSON:
-                    body = metric_json(page)
+                    body = service.offloaded(page.row_count, metric_json, page)
                 case Format.HTML:
                     body = render_metric(page, _base(request))
             return _answer(request, format_, body, f"{name}-{view.part}")
 
-        return await _guarded(request, respond)
+        return await _guarded(request, respond, limits)
 
     @router.post("/metric/{name}/candidates")
     async def upload(request: Request, name: str) -> Response:
         async def keep() -> Response:
             view = parse_view(_pairs(request))
-            body = await _read_upload(request, body_seconds)
-            return await run_in_threadpool(_keep, sources, request, name, view, body)
+            with limits.admitted(request):
+                body = await _read_upload(request, body_seconds)
+                return await run_in_threadpool(_keep, sources, request, name, view, body)
 
         return await _explained(request, Format.HTML, keep)
 
@@ -230,13 +233,20 @@ def _answer(request: Request, format_: Format, body: str, name: str, status: int
     return conditional(request, body.encode(), _MEDIA_TYPES[format_], headers, status)
 
 
-async def _guarded(request: Request, respond: Callable[[Format], Response]) -> Response:
+async def _guarded(
+    request: Request, respond: Callable[[Format], Response], limits: QueryLimits
+) -> Response:
     """Answer from a thread, in the format that the request wants; errors too."""
     try:
         format_ = _wanted_format(request)
     except BadRequest as error:
         return _failed(request, Format.HTML, error)
-    return await _explained(request, format_, lambda: run_in_threadpool(respond, format_))
+
+    async def admitted() -> Response:
+        with limits.admitted(request):
+            return await run_in_threadpool(respond, format_)
+
+    return await _explained(request, format_, admitted)
 
 
 async def _explained(
@@ -247,16 +257,21 @@ async def _explained(
     except UnknownMetric:
         missing = NotFound("no registry ever declared this metric or revision; see the list")
         return _failed(request, format_, missing)
-    except (BadRequest, StoreError) as error:
+    except (BadRequest, Overloaded, StoreError) as error:
         return _failed(request, format_, error)
 
 
-def _failed(request: Request, format_: Format, error: BadRequest | StoreError) -> Response:
+def _failed(
+    request: Request, format_: Format, error: BadRequest | Overloaded | StoreError
+) -> Response:
     """Return an error as a page for people, as a problem document for programs."""
     response = problem_of(error)
     if format_ is Format.HTML:
         status = response.status_code
         detail = error.detail if isinstance(error, BadRequest) else "try again in a few seconds"
         page = render_problem(status, HTTPStatus(status).phrase, detail, _base(request))
-        return _answer(request, Format.HTML, page, "problem", status)
+        shown = _answer(request, Format.HTML, page, "problem", status)
+        if wait := response.headers.get("retry-after"):
+            shown.headers["Retry-After"] = wait
+        return shown
     return response

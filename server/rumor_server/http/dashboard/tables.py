@@ -24,7 +24,7 @@ def metric_csv(page: MetricPage) -> str:
     """
     match page.view.part:
         case Part.VALUES:
-            return rows_csv(page.all_rows())
+            return rows_csv(page.all_rows(), page.scope)
         case Part.TREND:
             return _table(TrendRow, page.trend_rows)
         case Part.COMPARISON:
@@ -50,6 +50,11 @@ def metric_json(page: MetricPage) -> str:
         "candidates": page.view.candidates,
         "revisions": measured.revisions,
         "left_out": [metric.revision for metric in page.question.left_out],
+        "left_out_reports": [asdict(one) for one in measured.left_out],
+        "since": page.bounds and page.bounds[0],
+        "population": measured.population,
+        "follows": metric.mechanism.max_values if metric.mechanism.memoised else None,
+        "reports_for_10_points": page.reports_for_10_points,
         "unexplained": unexplained,
         "unexplained_std_error": unexplained_error,
         "epsilon": _plain(metric.mechanism.epsilon_report),
@@ -93,6 +98,7 @@ def _comparison(page: MetricPage) -> dict[str, Any] | None:
         "last_day": comparison.last,
         "status": comparison.before.status,
         "n": comparison.before.n,
+        "left_out_reports": [asdict(one) for one in comparison.before.left_out],
         "rows": [asdict(row) for row in comparison.rows or ()],
     }
 

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import NamedTuple
 
-from rumor_server.http.dashboard.formats import count, day, plural, short_day
+from rumor_server.http.dashboard.formats import count, day, period, plural, short_day
 from rumor_server.queries.activity import ACTIVITY_DAYS, Activity, State
 from rumor_server.queries.cache import Measured
+from rumor_server.queries.question import LeftOut, Population
 from rumor_shared.metric import Metric
 
 
@@ -20,7 +21,9 @@ class StateWords(NamedTuple):
     sentence: str
 
 
-def state_words(state: State, metric: Metric, reports: int) -> StateWords:
+def state_words(
+    state: State, metric: Metric, reports: int, left_out: Sequence[LeftOut]
+) -> StateWords:
     """Return what a page says of the state of a metric with `reports` counted reports."""
     match state:
         case State.WITHDRAWN:
@@ -32,6 +35,11 @@ def state_words(state: State, metric: Metric, reports: int) -> StateWords:
         case State.WAITING:
             word = "No reports yet"
             sentence = "It is being asked; no report was counted yet."
+            if left_out:
+                sentence = (
+                    f"Revision {metric.revision} is being asked; no report of it was counted yet. "
+                    f"{left_out_words(left_out)}"
+                )
         case State.WITHHELD:
             word = "Withheld"
             sentence = (
@@ -42,6 +50,40 @@ def state_words(state: State, metric: Metric, reports: int) -> StateWords:
             word = "Collecting"
             sentence = f"Reports are taken until {day(metric.expires)}."
     return StateWords(state, word, sentence)
+
+
+def left_out_words(left_out: Sequence[LeftOut]) -> str:
+    """Return which reports an answer leaves out, and why; empty where there are none."""
+    if not left_out:
+        return ""
+    parts = [
+        f"{plural(one.n, 'report')} of revision {one.revision} "
+        f"({period(one.first_day, one.last_day)})"
+        for one in left_out
+    ]
+    are = "is" if sum(one.n for one in left_out) == 1 else "are"
+    return (
+        f"{' and '.join(parts)} {are} left out: the values of the question changed, so they can't "
+        "be added. Choose that revision in the form to see them."
+    )
+
+
+def follows_words(metric: Metric) -> str:
+    """Return what a metric can't see of devices that change their answers; empty if all is seen."""
+    if not metric.mechanism.memoised:
+        return ""
+    values = plural(metric.mechanism.max_values, "value")
+    return (
+        f"Answers of up to {values} a device are followed. A device that changes its answer more "
+        "often goes on to answer as before, so such a change is not seen here."
+    )
+
+
+def population_words(population: Population) -> str:
+    """Return what a page's shares are shares of."""
+    if population is Population.DEVICES:
+        return "Shares of the devices that answered"
+    return "Shares of the reports, of which a device may have made several"
 
 
 def devices_words(activity: Activity) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from datetime import date
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -14,11 +14,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from rumor_server.errors import BadRequest, NotFound
 from rumor_server.http.candidates import read_candidates, request_body
 from rumor_server.http.parameters import Day, Number, Whole, refuse_repeats
+from rumor_server.http.query_limits import QueryLimits
 from rumor_server.http.responses import MAX_ROWS, conditional, next_link, preferred
 from rumor_server.queries.authenticity import DEFAULT_FAKE_SHARE
 from rumor_server.queries.candidate_lists import MAX_CANDIDATES
 from rumor_server.queries.question import DEFAULT_ALPHA, LEAST_ALPHA
-from rumor_server.queries.rows import EstimatesPage, rows_csv
+from rumor_server.queries.rows import EstimatesPage
 from rumor_server.queries.service import QueryService
 from rumor_shared.epsilon import MICRO
 from rumor_shared.errors import UnknownMetric
@@ -99,9 +100,16 @@ async def _refuse_repeats(request: Request) -> None:
     refuse_repeats((name for name, _ in request.query_params.multi_items()), _ONCE)
 
 
-def analyst_routes(service: QueryService, registry: Registry, body_seconds: float) -> APIRouter:
+def analyst_routes(
+    service: QueryService, registry: Registry, body_seconds: float, limits: QueryLimits
+) -> APIRouter:
     """Return the routes of metrics and estimates."""
-    router = APIRouter(tags=["analyst"], dependencies=[Depends(_refuse_repeats)])
+
+    async def admitted(request: Request) -> AsyncIterator[None]:
+        with limits.admitted(request):
+            yield
+
+    router = APIRouter(tags=["analyst"], dependencies=[Depends(_refuse_repeats), Depends(admitted)])
     path = "/v1/metrics/{metric}/estimates"
     rows: dict[int | str, dict[str, Any]] = {
         200: {
@@ -187,25 +195,31 @@ def _estimates(
         question = service.question(
             metric, revision=span.revision, candidates=candidates, alpha=span.alpha
         )
-        fakes = span.fakes if span.robust is None else span.robust
-        page = service.estimates(question, span.first, span.last, fake_share=fakes)
+        as_csv = span.format == "csv" or (
+            span.format is None and preferred(accept, JSON, CSV) == CSV
+        )
+        body, rows = service.written(
+            question,
+            span.first,
+            span.last,
+            fake_share=span.fakes if span.robust is None else span.robust,
+            part=slice(span.offset, None if span.limit is None else span.offset + span.limit),
+            as_csv=as_csv,
+        )
     except UnknownMetric:
         raise NotFound(
             "no registry ever declared this metric or revision; see /v1/metrics"
         ) from None
     headers = {
         "Vary": "Accept",
-        **next_link(request.query_params, page.row_count, span.limit, span.offset),
+        **next_link(request.query_params, rows, span.limit, span.offset),
     }
-    part = page.part(span.offset, span.limit)
-    if span.format == "csv" or (span.format is None and preferred(accept, JSON, CSV) == CSV):
-        return conditional(request, rows_csv(part.rows).encode(), CSV, headers)
-    return conditional(request, part.model_dump_json().encode(), JSON, headers)
+    return conditional(request, body, CSV if as_csv else JSON, headers)
 
 
 def _metric_page(metric: Metric, service: QueryService) -> MetricPage:
     mechanism = metric.mechanism
-    days = service.days(metric.name)
+    days = service.days(service.revisions(metric.name))
     return MetricPage(
         name=metric.name,
         revision=metric.revision,

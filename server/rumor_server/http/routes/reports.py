@@ -12,8 +12,7 @@ from msgspec import Meta
 
 from rumor_server.http.device_route import DeviceRoute
 from rumor_server.ingestion.batch import Batch, decode_batch
-from rumor_server.ingestion.screening import Charges, screen_batch
-from rumor_server.storage.store import Result, ScreenedBatch
+from rumor_server.ingestion.screening import Charges, Result, ScreenedBatch, screen_batch
 from rumor_shared.registry import Registry
 from rumor_shared.wire import Reason, Verdict
 

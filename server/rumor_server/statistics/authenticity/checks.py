@@ -15,7 +15,7 @@ from math import ceil, sqrt
 import numpy as np
 from scipy.special import chdtrc, ndtr
 
-from rumor_server.statistics.authenticity.report_weights import ShapeCounts
+from rumor_server.statistics.authenticity.report_weights import WeightCounts
 from rumor_server.statistics.authenticity.weight_law import weight_law
 from rumor_server.statistics.intervals.binomial_tail import above, at_most
 from rumor_server.statistics.tally import Tally
@@ -50,9 +50,9 @@ class FakeShift:
 
 
 def check_crowd(
-    mechanism: Mechanism, tally: Tally, shapes: ShapeCounts, repeats: int
+    mechanism: Mechanism, tally: Tally, weights: WeightCounts, repeats: int
 ) -> list[Check]:
-    """Return what can be checked of a mechanism's tally and its reports' shapes; none at n = 0.
+    """Return what can be checked of a mechanism's tally and its reports' weights; none at n = 0.
 
     `repeats` bounds the reports of one device where answers are memoised: such reports come in
     clusters that are alike, so n reports say no more than n / repeats.
@@ -61,7 +61,7 @@ def check_crowd(
         return []
     alike = repeats if mechanism.memoised else 1
     found = [
-        _light_and_heavy(mechanism, shapes, alike),
+        _light_and_heavy(mechanism, weights, alike),
         _mean_weight(mechanism, tally, alike),
         _cohorts(tally, alike),
         *_cells(mechanism, tally, alike),
@@ -87,14 +87,14 @@ def fake_shift(mechanism: Mechanism, share: float) -> FakeShift:
     return FakeShift(share, share * (1 - q) / (p - q), share * p / (p - q))
 
 
-def _light_and_heavy(mechanism: Mechanism, shapes: ShapeCounts, alike: int) -> Check | None:
+def _light_and_heavy(mechanism: Mechanism, weights: WeightCounts, alike: int) -> Check | None:
     law = weight_law(mechanism)
-    if law is None or not shapes.reports:
+    if law is None or not weights.reports:
         return None
-    groups = ceil(shapes.reports / alike)
+    groups = ceil(weights.reports / alike)
     tails = [
         float(above(ceil(odd / alike) - 1, groups, rate))
-        for odd, rate in ((shapes.light, law.light_rate), (shapes.heavy, law.heavy_rate))
+        for odd, rate in ((weights.light, law.light_rate), (weights.heavy, law.heavy_rate))
     ]
     return Check("odd_weights", min(1.0, 2 * min(tails)))
 

@@ -5,8 +5,9 @@ x cells, and one engine reads them. The story runs through the modules in this o
 is given), `candidates` (sparse columns, streamed), `indistinguishable` (two that are one),
 `covariance` (how cells vary together), `prior` (shares are positive), `overdetermined` (few
 candidates for the cells: least squares), `underdetermined` (many: `normal_equations`,
-`message_passing`, `screen`, `least_squares`), `selection` (whom to call present), `decode` (both
-ways told as one).
+`message_passing`, `screen`, `least_squares`), `solution` (what either hands over), `selection`
+(whom to call present), `decode` (both ways as one) and `decoded_estimates` (what was found, as
+estimates).
 """
 
 from rumor_server.statistics.decoding.candidates import Positions

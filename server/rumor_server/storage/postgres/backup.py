@@ -21,7 +21,7 @@ from psycopg.conninfo import conninfo_to_dict
 from rumor_server.errors import StoreError
 from rumor_server.settings import Settings
 from rumor_server.storage.postgres.connection import Connection, connect, upgrade
-from rumor_server.storage.postgres.rows import closed_through
+from rumor_server.storage.postgres.statements import closed_through
 from rumor_server.storage.postgres.store import PostgresStore
 from rumor_server.storage.receipts import Receipts
 from rumor_server.storage.sqlite.backup import Backup, Restored

@@ -12,7 +12,7 @@ from psycopg.rows import TupleRow
 
 from rumor_server.errors import StoreError, StoreUnavailable, UnknownSchema
 from rumor_server.ingestion.keyed_hashes import new_key
-from rumor_server.storage.migrations import check_version, steps
+from rumor_server.storage.migrations import EXPANDED, check_version, steps
 
 STEPS = tuple(steps("postgres"))
 # A commit waits no longer for a lock than for SQLite's; a query that takes this long is a fault.
@@ -65,8 +65,8 @@ def configure(connection: Connection) -> None:
 
 
 def check(connection: Connection) -> None:
-    """Raise UnknownSchema, with what to do, unless the schema is this program's."""
-    check_version(version(connection), len(STEPS))
+    """Raise UnknownSchema, with what to do, unless this program can work on the schema."""
+    check_version(version(connection), len(STEPS), EXPANDED)
 
 
 def version(connection: Connection) -> int:
@@ -84,8 +84,10 @@ def version(connection: Connection) -> int:
     return int(row[0]) if row else 0
 
 
-def upgrade(url: str, busy_seconds: float = 5.0) -> tuple[int, int]:
+def upgrade(url: str, busy_seconds: float = 5.0, *, expand: bool = False) -> tuple[int, int]:
     """Bring the database to this program's version, each step in one transaction.
+
+    With `expand`, no further than programs of the version before can work on.
 
     Returns the versions before and after. Raises UnknownSchema, and StoreUnavailable where the
     database can't be used.
@@ -94,7 +96,7 @@ def upgrade(url: str, busy_seconds: float = 5.0) -> tuple[int, int]:
         before = version(connection)
         if before > len(STEPS):
             check_version(before, len(STEPS))
-        for number, script in enumerate(STEPS, 1):
+        for number, script in enumerate(STEPS[:EXPANDED] if expand else STEPS, 1):
             with connection.transaction():
                 connection.execute("SELECT pg_advisory_xact_lock(%s)", (Lock.UPGRADE,))
                 if version(connection) >= number:

@@ -1,4 +1,4 @@
-"""Tallies out of a SQLite file and into it: the statements of `Exchange`."""
+"""Tallies out of a SQLite file and into it: the statements of `Transfer`."""
 
 from __future__ import annotations
 
@@ -11,40 +11,40 @@ from pathlib import Path
 from rumor_server.errors import StoreError, StoreUnavailable
 from rumor_server.storage.migrations import check_version
 from rumor_server.storage.sqlite.file import STEPS, open_reader, open_writer, version
-from rumor_server.storage.sqlite.rows import add_tallies
+from rumor_server.storage.sqlite.statements import add_tallies
 from rumor_server.storage.tally_rows import TallyRow
-from rumor_server.storage.tally_transfer.transfer import Chunk, Claim, Declared
+from rumor_server.storage.tally_transfer import Chunk, Claim, Declared
 
 
-class SqliteExchange:
-    """An `Exchange` within a transaction of `connection`."""
+class SqliteTransfer:
+    """A `Transfer` within a transaction of `connection`."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
     def collector(self) -> tuple[bytes, date]:
-        """Return the key of report ids, and the last closed day; see `Exchange.collector`."""
+        """Return the key of report ids, and the last closed day; see `Transfer.collector`."""
         key, closed = self._connection.execute(
             "SELECT id_key, closed_through FROM collector"
         ).fetchone()
         return key, date.fromordinal(closed) if closed else date.min
 
     def declared(self) -> list[Declared]:
-        """Return every revision of every metric; see `Exchange.declared`."""
+        """Return every revision of every metric; see `Transfer.declared`."""
         rows = self._connection.execute(
             "SELECT series, metric, revision, fingerprint, registry FROM series"
         )
         return [Declared(*row) for row in rows]
 
     def registry(self, sha256: str) -> bytes:
-        """Return a registry; see `Exchange.registry`."""
+        """Return a registry; see `Transfer.registry`."""
         (body,) = self._connection.execute(
             "SELECT body FROM registries WHERE sha256 = ?", (sha256,)
         ).fetchone()
         return bytes(body)
 
     def chunks(self, series: int, last: date) -> Iterator[Chunk]:
-        """Return what is counted up to a day; see `Exchange.chunks`."""
+        """Return what is counted up to a day; see `Transfer.chunks`."""
         rows = self._connection.execute(
             "SELECT day, cohort, chunk, reports, cells FROM tallies WHERE series = ? AND day <= ?",
             (series, last.toordinal()),
@@ -53,7 +53,7 @@ class SqliteExchange:
             yield date.fromordinal(day), *chunk
 
     def sources(self, series: int) -> Iterator[tuple[date, bytes]]:
-        """Return whose reports were merged into a series; see `Exchange.sources`."""
+        """Return whose reports were merged into a series; see `Transfer.sources`."""
         rows = self._connection.execute(
             "SELECT day, source FROM merged WHERE series = ?", (series,)
         )
@@ -61,7 +61,7 @@ class SqliteExchange:
             yield date.fromordinal(day), source
 
     def claim(self, claims: Sequence[Claim]) -> set[Claim]:
-        """Remember whose reports are to be added; see `Exchange.claim`."""
+        """Remember whose reports are to be added; see `Transfer.claim`."""
         return {
             (series, day, source)
             for series, day, source in claims
@@ -72,22 +72,22 @@ class SqliteExchange:
         }
 
     def add(self, rows: Iterable[TallyRow]) -> None:
-        """Add to tallies, in place; see `Exchange.add`."""
+        """Add to tallies, in place; see `Transfer.add`."""
         add_tallies(self._connection, rows)
 
 
 @contextmanager
-def reading(path: Path, busy_seconds: float) -> Iterator[SqliteExchange]:
+def reading(path: Path, busy_seconds: float) -> Iterator[SqliteTransfer]:
     """Read one moment of a file that exists. Raises StoreError, UnknownSchema."""
     if not path.exists():
         raise StoreError(f"{path}: there is no such database")
     check_version(version(path), len(STEPS))
     with closing(open_reader(path, busy_seconds)) as connection, _transaction(connection, "BEGIN"):
-        yield SqliteExchange(connection)
+        yield SqliteTransfer(connection)
 
 
 @contextmanager
-def writing(path: Path, busy_seconds: float) -> Iterator[SqliteExchange]:
+def writing(path: Path, busy_seconds: float) -> Iterator[SqliteTransfer]:
     """Write to a file, which is made if it is absent, as its one writer: all or nothing.
 
     Raises StoreUnavailable where others hold it for more than `busy_seconds`.
@@ -96,7 +96,7 @@ def writing(path: Path, busy_seconds: float) -> Iterator[SqliteExchange]:
         closing(open_writer(path, busy_seconds)) as connection,
         _transaction(connection, "BEGIN IMMEDIATE"),
     ):
-        yield SqliteExchange(connection)
+        yield SqliteTransfer(connection)
 
 
 @contextmanager

@@ -149,7 +149,9 @@ def test_writes_csv(running: Collector) -> None:
     for row, expected in zip(rows, running.estimates()["rows"], strict=True):
         significant = "true" if expected.pop("significant") else "false"
         assert row.pop("significant") == significant
-        assert row == {name: str(value) for name, value in expected.items()}
+        assert {name: row[name] for name in expected} == {
+            name: str(value) for name, value in expected.items()
+        }
     forced = running.client.get(url, params={"format": "json"}, headers={"Accept": "text/csv"})
     assert forced.headers["content-type"] == "application/json"
 

@@ -9,7 +9,7 @@ import pytest
 from tests.harness.collector import TODAY, batch, collector, days_ago, registry, report
 
 from rumor_server.statistics.authenticity.checks import SUSPICIOUS, check_crowd, fake_shift
-from rumor_server.statistics.authenticity.report_weights import ShapeCounts
+from rumor_server.statistics.authenticity.report_weights import WeightCounts
 from rumor_server.statistics.authenticity.weight_law import weight_law
 from rumor_server.statistics.mechanisms import estimate_metric
 from rumor_server.statistics.tally import Tally
@@ -27,8 +27,8 @@ def metric(text: str) -> Metric:
     return registry(text).metric("m")
 
 
-def oue_crowd(m: Metric, honest: int, forged: list[int], seed: int) -> tuple[Tally, ShapeCounts]:
-    """The tally and shapes of honest devices that all hold v3, and of forged bit masks."""
+def oue_crowd(m: Metric, honest: int, forged: list[int], seed: int) -> tuple[Tally, WeightCounts]:
+    """The tally and weights of honest devices that all hold v3, and of forged bit masks."""
     draw = random.Random(seed)
     p, q = float(m.mechanism.p), float(m.mechanism.q)  # type: ignore[attr-defined]
     masks = [
@@ -38,18 +38,18 @@ def oue_crowd(m: Metric, honest: int, forged: list[int], seed: int) -> tuple[Tal
     law = weight_law(m.mechanism)
     assert law is not None
     weights = [mask.bit_count() for mask in masks]
-    shapes = ShapeCounts(
+    counted = WeightCounts(
         len(masks),
         sum(weight < law.least for weight in weights),
         sum(weight > law.most for weight in weights),
     )
     counts = np.array([[sum(mask >> bit & 1 for mask in masks) for bit in range(K)]])
-    return Tally(np.array([len(masks)]), counts), shapes
+    return Tally(np.array([len(masks)]), counts), counted
 
 
-def suspicious(m: Metric, tally: Tally, shapes: ShapeCounts) -> set[str]:
+def suspicious(m: Metric, tally: Tally, weights: WeightCounts) -> set[str]:
     """The names of the checks that no honest crowd fails."""
-    return {one.name for one in check_crowd(m.mechanism, tally, shapes, 1) if one.suspicious}
+    return {one.name for one in check_crowd(m.mechanism, tally, weights, 1) if one.suspicious}
 
 
 def test_passes_an_honest_crowd() -> None:
@@ -80,7 +80,7 @@ def test_notices_an_answer_that_nobody_can_avoid() -> None:
     counts = np.full((1, K), 400)
     counts[0, 5] = 0
     tally = Tally(counts.sum(axis=1), counts)
-    assert suspicious(m, tally, ShapeCounts()) == {"too_few_in_a_cell"}
+    assert suspicious(m, tally, WeightCounts()) == {"too_few_in_a_cell"}
 
 
 def test_notices_a_lopsided_cohort() -> None:
@@ -90,21 +90,21 @@ def test_notices_a_lopsided_cohort() -> None:
     even = np.array([250, 260, 240, 250])
     for reports, expected in ((even, set()), (even + np.array([200, 0, 0, 0]), {"cohorts"})):
         counts = np.zeros((4, m.mechanism.cells), dtype=np.int64)
-        assert suspicious(m, Tally(reports, counts), ShapeCounts()) == expected
+        assert suspicious(m, Tally(reports, counts), WeightCounts()) == expected
 
 
 def test_forgives_reports_that_are_alike() -> None:
     """Memoised answers of one device repeat; ten reports of each are no reason for suspicion."""
     m = metric(
         f'[metrics.m]\n{HEAD}mechanism = "basic_rappor"\nf = 0.5\np = 0.25\nq = 0.75\n'
-        f"values = [{VALUES}]\n"
+        f"max_values = 1\nvalues = [{VALUES}]\n"
     )
     law = weight_law(m.mechanism)
     assert law is not None
-    shapes = ShapeCounts(10_000, heavy=20)
+    weights = WeightCounts(10_000, heavy=20)
     tally = Tally(np.array([10_000]), np.full((1, K), 4_000))
     alone, alike = (
-        {one.name: one.p_value for one in check_crowd(m.mechanism, tally, shapes, repeats)}
+        {one.name: one.p_value for one in check_crowd(m.mechanism, tally, weights, repeats)}
         for repeats in (1, 10)
     )
     assert alone["odd_weights"] < SUSPICIOUS < alike["odd_weights"]
@@ -141,7 +141,7 @@ def test_bounds_the_shift_of_fakes(text: str) -> None:
         'mechanism = "cms"\nepsilon = 1.0\ncohorts = 4\ncolumns = 16\n',
         'mechanism = "hcms"\nepsilon = 1.0\ncohorts = 4\ncolumns = 16\n',
         'mechanism = "local_hashing"\nepsilon = 1.0\ncohorts = 4\n',
-        'mechanism = "rappor"\nbits = 16\nf = 0.5\np = 0.75\nq = 0.25\n',
+        'mechanism = "rappor"\nbits = 16\nf = 0.5\np = 0.75\nq = 0.25\nmax_values = 1\n',
     ],
 )
 def test_tells_the_shift_for_every_mechanism(body: str) -> None:

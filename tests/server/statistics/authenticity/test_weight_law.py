@@ -14,7 +14,9 @@ HEAD = 'revision = 1\nowner = "o"\npurpose = "p"\nexpires = 2999-12-31\n'
 MECHANISMS = {
     "oue": 'mechanism = "oue"\nepsilon = 1.0\nvalues = [%s]\n',
     "sue": 'mechanism = "sue"\nepsilon = 2.0\nvalues = [%s]\n',
-    "basic_rappor": ('mechanism = "basic_rappor"\nf = 0.25\np = 0.35\nq = 0.75\nvalues = [%s]\n'),
+    "basic_rappor": (
+        'mechanism = "basic_rappor"\nf = 0.25\np = 0.35\nq = 0.75\nmax_values = 1\nvalues = [%s]\n'
+    ),
 }
 VALUES = ", ".join(f'"v{number}"' for number in range(20))
 

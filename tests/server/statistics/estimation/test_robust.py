@@ -32,7 +32,9 @@ def test_tells_what_a_report_adds(body: str) -> None:
 
 def test_a_filter_turned_round_adds_as_much() -> None:
     """RAPPOR with p and q exchanged supports by a clear bit: the same bounds, mirrored."""
-    text = 'mechanism = "basic_rappor"\nf = 0.5\np = {}\nq = {}\nvalues = ["a", "b"]\n'
+    text = (
+        'mechanism = "basic_rappor"\nf = 0.5\np = {}\nq = {}\nmax_values = 1\nvalues = ["a", "b"]\n'
+    )
     straight, turned = (
         influence([mechanism(text.format(*pair))]) for pair in ((0.25, 0.75), (0.75, 0.25))
     )
@@ -52,7 +54,7 @@ def test_several_revisions_have_the_widest() -> None:
     "body",
     [
         'mechanism = "local_hashing"\nepsilon = 1.0\ncohorts = 4\nvalues = ["a", "b"]\n',
-        'mechanism = "rappor"\nbits = 16\nf = 0.5\np = 0.75\nq = 0.25\n',
+        'mechanism = "rappor"\nbits = 16\nf = 0.5\np = 0.75\nq = 0.25\nmax_values = 1\n',
         'mechanism = "cms"\nepsilon = 1.0\ncohorts = 4\ncolumns = 16\n',
     ],
 )

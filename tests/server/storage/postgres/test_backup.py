@@ -41,7 +41,7 @@ def send(store: Store, sent: dict[str, object]) -> list[str]:
 def counted(url: str) -> int:
     """How many reports of the theme the database counts."""
     with closing(PostgresStore(url)) as store:
-        store.adopt(registry())
+        store.declare(registry())
         return store.tally(registry().metric("theme"), date.min, date.max).n
 
 
@@ -54,7 +54,7 @@ def test_restores_a_backup_into_an_empty_database(
     upgrade(url)
     sent = batch(report(), report())
     with closing(PostgresStore(url)) as store:
-        store.adopt(registry())
+        store.declare(registry())
         assert send(store, sent) == ["accepted"] * 2
         back_up_postgres(url, saved)
         send(store, batch(report()))
@@ -69,7 +69,7 @@ def test_restores_a_backup_into_an_empty_database(
     with connect(other, 5) as connection:
         assert connection.execute("SELECT count(*) FROM day_keys").fetchone() == (0,)
     with closing(PostgresStore(other)) as store:
-        store.adopt(registry())
+        store.declare(registry())
         assert send(store, batch(report())) == (["accepted"] if reopen else ["too_late"])
         again = send(store, sent)
         assert set(again) <= (

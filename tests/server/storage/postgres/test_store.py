@@ -39,7 +39,7 @@ def url(postgres: Server) -> str:
 def store(url: str) -> Iterator[PostgresStore]:
     """A store that has adopted the registry of the tests."""
     with closing(PostgresStore(url, busy_seconds=0.5)) as opened:
-        opened.adopt(registry())
+        opened.declare(registry())
         yield opened
 
 

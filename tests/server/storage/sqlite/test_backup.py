@@ -33,7 +33,7 @@ def put_back(saved: Path, database: Path, *, reopen: bool = False, today: date =
 def counted(database: Path, name: str = "theme") -> int:
     """How many reports of a metric the database counts."""
     with closing(SqliteStore(database)) as store:
-        store.adopt(registry())
+        store.declare(registry())
         return store.tally(registry().metric(name), date.min, date.max).n
 
 

@@ -21,9 +21,9 @@ from tests.server.storage.store_contract import (
 )
 
 from rumor_server.errors import DiskAlmostFull, StoreError, StoreUnavailable, UnknownSchema
-from rumor_server.ingestion.admission import Addition, Spent
+from rumor_server.ingestion.admission import Addition
 from rumor_server.ingestion.keyed_hashes import HASH_BYTES
-from rumor_server.storage.sqlite import rows as sqlite_rows
+from rumor_server.storage.sqlite import statements as sqlite_statements
 from rumor_server.storage.sqlite.file import (
     APPLICATION_ID,
     check_made,
@@ -33,7 +33,7 @@ from rumor_server.storage.sqlite.file import (
     upgrade,
     version,
 )
-from rumor_server.storage.sqlite.rows import add_spend, prepare
+from rumor_server.storage.sqlite.statements import SqliteStatements, prepare
 from rumor_server.storage.sqlite.store import SqliteStore
 from rumor_shared.wire import Verdict
 
@@ -48,7 +48,7 @@ def database(tmp_path: Path) -> Path:
 def store(database: Path) -> Iterator[SqliteStore]:
     """A store that has adopted the registry of the tests."""
     with closing(SqliteStore(database, busy_seconds=0.2)) as opened:
-        opened.adopt(registry())
+        opened.declare(registry())
         yield opened
 
 
@@ -108,9 +108,9 @@ def test_waits_for_the_lock_instead_of_failing_at_once(store: SqliteStore, datab
 
 def test_packs_any_number_of_rows(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a group has more rows than one statement packs, each is written and found once."""
-    monkeypatch.setattr(sqlite_rows, "_PACKED", 3)
+    monkeypatch.setattr(sqlite_statements, "_PACKED", 3)
     with closing(SqliteStore(database)) as store:
-        store.adopt(registry())
+        store.declare(registry())
         group = [screened(batch(report(), report())) for _ in range(5)]
         for verdict in (Verdict.ACCEPTED, Verdict.DUPLICATE):
             verdicts = [one.verdict for results in store.commit(group) for one in results]
@@ -122,16 +122,15 @@ def test_packs_any_number_of_rows(database: Path, monkeypatch: pytest.MonkeyPatc
 def test_holds_a_cap_within_the_statement(database: Path, spent: int) -> None:
     """An account that a faulty decision would overdraw stops the commit, new or known."""
     place = (TODAY, bytes(HASH_BYTES))
-    found = {place: Spent(spent, spent)} if spent else {}
     with closing(open_writer(database, 1)) as connection:
         prepare(connection)
         if spent:
-            add_spend(connection, {place: Addition(Spent(), 9, 8, 1, 1, 1)}, {})
+            SqliteStatements(connection).add_spend({place: Addition(0, 9, 1)})
         for micro, is_refused in ((9 - spent, False), (10, True)):
             connection.execute("BEGIN IMMEDIATE")
-            over = Addition(Spent(spent, spent), 9, 0, 1, micro, 1)
+            over = Addition(spent, 9, micro)
             with pytest.raises(StoreError) if is_refused else nullcontext():
-                add_spend(connection, {place: over}, found)
+                SqliteStatements(connection).add_spend({place: over})
             connection.execute("ROLLBACK")
 
 

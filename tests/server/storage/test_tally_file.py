@@ -16,7 +16,7 @@ from tests.harness.exchanging_collectors import DAYS, collect, exported, themes
 
 from rumor_server.settings import Settings
 from rumor_server.statistics.tally import Tally
-from rumor_server.storage.tally_transfer.tally_file import (
+from rumor_server.storage.tally_file import (
     DayTally,
     TallyFileError,
     read_tallies,

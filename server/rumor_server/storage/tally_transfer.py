@@ -19,10 +19,10 @@ import numpy as np
 
 from rumor_server.errors import StoreError
 from rumor_server.statistics.tally import Tally
+from rumor_server.storage.tally_file import SOURCE_BYTES, DayTally
 from rumor_server.storage.tally_rows import TallyRow, add_chunk
-from rumor_server.storage.tally_transfer.tally_file import SOURCE_BYTES, DayTally
 from rumor_shared.mechanism import Mechanism
-from rumor_shared.registry import parse_registry
+from rumor_shared.registry import Registry, parse_registry
 
 _SOURCE_LABEL = b"rumor/collector/1"
 
@@ -43,7 +43,7 @@ Claim = tuple[int, date, bytes]
 Chunk = tuple[date, int, int, int, bytes]
 
 
-class Exchange(Protocol):
+class Transfer(Protocol):
     """What the rules ask of a database, all within one transaction that sees one moment."""
 
     def collector(self) -> tuple[bytes, date]:
@@ -80,7 +80,7 @@ class MergeRefused(StoreError):
 
 
 def export_tallies(
-    exchange: Exchange,
+    transfer: Transfer,
     metrics: Collection[str] = (),
     first: date = date.min,
     last: date = date.max,
@@ -90,8 +90,8 @@ def export_tallies(
     `metrics` are the names wanted, all if none is given; `first` and `last` the days. Raises
     StoreError for a metric that the database has never seen.
     """
-    key, closed = exchange.collector()
-    declared = sorted(exchange.declared(), key=lambda one: (one.metric, one.revision))
+    key, closed = transfer.collector()
+    declared = sorted(transfer.declared(), key=lambda one: (one.metric, one.revision))
     names = {one.metric for one in declared}
     for name in metrics:
         if name not in names:
@@ -99,22 +99,22 @@ def export_tallies(
     if closed == date.min:
         return [], None
     wanted = [one for one in declared if not metrics or one.metric in metrics]
-    mechanisms = _mechanisms(exchange, wanted)
+    mechanisms = _mechanisms(transfer, wanted)
     exported: list[DayTally] = []
     for one in wanted:
-        days = _closed_days(exchange, one, mechanisms[one.series], min(last, closed), source(key))
+        days = _closed_days(transfer, one, mechanisms[one.series], min(last, closed), source(key))
         exported += [entry for entry in days if entry.day >= first]
     return exported, closed
 
 
 def _closed_days(
-    exchange: Exchange, one: Declared, mechanism: Mechanism, last: date, own: bytes
+    transfer: Transfer, one: Declared, mechanism: Mechanism, last: date, own: bytes
 ) -> Iterator[DayTally]:
     tallies: defaultdict[date, Tally] = defaultdict(partial(Tally.empty, mechanism))
-    for day, cohort, chunk, reports, cells in exchange.chunks(one.series, last):
+    for day, cohort, chunk, reports, cells in transfer.chunks(one.series, last):
         add_chunk(tallies[day], cohort, chunk, reports, cells)
     sources: defaultdict[date, set[bytes]] = defaultdict(set)
-    for day, other in exchange.sources(one.series):
+    for day, other in transfer.sources(one.series):
         sources[day].add(other)
     for day, tally in sorted(tallies.items()):
         if tally.n:
@@ -122,17 +122,17 @@ def _closed_days(
             yield DayTally(one.metric, one.revision, one.fingerprint, day, counted, tally)
 
 
-def merge_tallies(exchange: Exchange, tallies: Sequence[DayTally]) -> None:
+def merge_tallies(transfer: Transfer, tallies: Sequence[DayTally]) -> None:
     """Add tallies. The transaction has to end with the first error, so that all or none are added.
 
     Raises MergeRefused for a metric whose cells mean something else here, or that was never
     declared here; and for reports that this database has counted already.
     """
-    key, _ = exchange.collector()
+    key, _ = transfer.collector()
     own = source(key)
-    declared = {(one.metric, one.revision): one for one in exchange.declared()}
+    declared = {(one.metric, one.revision): one for one in transfer.declared()}
     found = [_found(declared, entry) for entry in tallies]
-    mechanisms = _mechanisms(exchange, found)
+    mechanisms = _mechanisms(transfer, found)
     claims: dict[Claim, DayTally] = {}
     for entry, one in zip(tallies, found, strict=True):
         mechanism = mechanisms[one.series]
@@ -143,12 +143,22 @@ def merge_tallies(exchange: Exchange, tallies: Sequence[DayTally]) -> None:
             if other == own or claim in claims:
                 raise _counted_already(entry)
             claims[claim] = entry
-    fresh = exchange.claim(sorted(claims))
+    fresh = transfer.claim(sorted(claims))
     for claim, entry in claims.items():
         if claim not in fresh:
             raise _counted_already(entry)
     for entry, one in zip(tallies, found, strict=True):
-        exchange.add(_rows(one.series, entry))
+        transfer.add(_rows(one.series, entry))
+
+
+def check_declared(registry: Registry | None, tallies: Iterable[DayTally]) -> None:
+    """Raise MergeRefused for a tally that a new database, with this registry, would refuse."""
+    declared: dict[tuple[str, int], Declared] = {}
+    for metric in registry.metrics.values() if registry else ():
+        meant = (metric.name, metric.revision, metric.fingerprint)
+        declared[metric.name, metric.revision] = Declared(0, *meant, "")
+    for entry in tallies:
+        _found(declared, entry)
 
 
 def source(key: bytes) -> bytes:
@@ -167,11 +177,11 @@ def _found(declared: dict[tuple[str, int], Declared], entry: DayTally) -> Declar
     return one
 
 
-def _mechanisms(exchange: Exchange, wanted: Iterable[Declared]) -> dict[int, Mechanism]:
+def _mechanisms(transfer: Transfer, wanted: Iterable[Declared]) -> dict[int, Mechanism]:
     """Return the mechanism of each series; each registry is read once."""
     wanted = list(wanted)
     registries = {
-        sha256: parse_registry(exchange.registry(sha256))
+        sha256: parse_registry(transfer.registry(sha256), stored=True)
         for sha256 in {one.registry for one in wanted}
     }
     return {one.series: registries[one.registry].metric(one.metric).mechanism for one in wanted}

@@ -1,22 +1,16 @@
--- What the collector's operator decides and watches, beside the tallies: the same SQL for SQLite and
--- PostgreSQL. Days are proleptic Gregorian ordinals. No table holds an address, a pseudonym, a payload
--- or a secret: of a key there is a SHA-256.
+-- What the collector's operator decides and watches, beside the tallies. A file of version 0.1 may have these
+-- tables already, made outside of the steps. No table holds an address, a pseudonym, a payload or a secret: of a
+-- key there is a SHA-256.
 
--- One row: the version of these tables.
-CREATE TABLE control_schema (
-    one     BIGINT PRIMARY KEY CHECK (one = 1),
-    version BIGINT NOT NULL
-);
-
--- One row: the registry in force, which is the one adopted last.
-CREATE TABLE control_registry (
+-- One row: the registry in force, which is the one declared last.
+CREATE TABLE IF NOT EXISTS control_registry (
     one     BIGINT PRIMARY KEY CHECK (one = 1),
     sha256  TEXT   NOT NULL,
     adopted BIGINT NOT NULL
 );
 
 -- Keys. A limit of 0 is no limit. `revoked` and `last_used` are days, 0 where there is none.
-CREATE TABLE control_keys (
+CREATE TABLE IF NOT EXISTS control_keys (
     id              TEXT   PRIMARY KEY,
     name            TEXT   NOT NULL UNIQUE,
     scope           TEXT   NOT NULL,
@@ -30,7 +24,7 @@ CREATE TABLE control_keys (
 );
 
 -- What processes took of a key's limit in one minute or on one day (kind "requests" or "reports").
-CREATE TABLE control_leases (
+CREATE TABLE IF NOT EXISTS control_leases (
     id            TEXT   NOT NULL,
     kind          TEXT   NOT NULL,
     minute_or_day BIGINT NOT NULL,
@@ -39,7 +33,7 @@ CREATE TABLE control_leases (
 );
 
 -- How many of a day's reports were looked at, and how many were too light or heavy for their law.
-CREATE TABLE control_shapes (
+CREATE TABLE IF NOT EXISTS control_shapes (
     metric   TEXT   NOT NULL,
     revision BIGINT NOT NULL,
     day      BIGINT NOT NULL,
@@ -48,3 +42,8 @@ CREATE TABLE control_shapes (
     heavy    BIGINT NOT NULL,
     PRIMARY KEY (metric, revision, day)
 );
+
+DROP TABLE IF EXISTS control_schema;
+
+-- The newest day that the collector's clock was believed to show: a clock far ahead of it is in doubt.
+ALTER TABLE collector ADD COLUMN day_seen INTEGER NOT NULL DEFAULT 0;

@@ -32,8 +32,8 @@ from tests.server.storage.store_contract import postgres_remember
 from benchmarks.postgres_server import Server
 from rumor_server.settings import Settings
 from rumor_server.storage.open_store import open_store
-from rumor_server.storage.tally_transfer.tally_file import read_tallies, write_tallies
-from rumor_server.storage.tally_transfer.transfer import MergeRefused
+from rumor_server.storage.tally_file import read_tallies, write_tallies
+from rumor_server.storage.tally_transfer import MergeRefused
 
 Kind = str
 Lend = Callable[[Kind], Settings]

@@ -77,13 +77,13 @@ def write_tallies(path: Path, tallies: Sequence[DayTally]) -> None:
     for i, entry in enumerate(tallies):
         arrays[f"reports_{i}"], arrays[f"counts_{i}"] = entry.tally.reports, entry.tally.counts
     path = path.absolute()
-    beside = path.with_name(f".{path.name}.new")
+    staged = path.with_name(f".{path.name}.new")
     try:
-        with beside.open("wb") as file:
+        with staged.open("wb") as file:
             np.savez_compressed(file, allow_pickle=False, **arrays)
-        beside.replace(path)
+        staged.replace(path)
     finally:
-        beside.unlink(missing_ok=True)
+        staged.unlink(missing_ok=True)
 
 
 def read_tallies(path: Path) -> list[DayTally]:

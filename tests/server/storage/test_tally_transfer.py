@@ -33,12 +33,11 @@ from benchmarks.postgres_server import Server
 from rumor_server.errors import StoreError, StoreUnavailable, UnknownSchema
 from rumor_server.settings import Settings
 from rumor_server.statistics.tally import Tally
-from rumor_server.storage.open_store import open_store
+from rumor_server.storage.open_store import open_store, open_transfer
 from rumor_server.storage.postgres.connection import Lock, connect
+from rumor_server.storage.tally_file import DayTally, write_tallies
 from rumor_server.storage.tally_rows import TallyRow
-from rumor_server.storage.tally_transfer.open_transfer import open_exchange
-from rumor_server.storage.tally_transfer.tally_file import DayTally, write_tallies
-from rumor_server.storage.tally_transfer.transfer import (
+from rumor_server.storage.tally_transfer import (
     MergeRefused,
     export_tallies,
     merge_tallies,
@@ -65,7 +64,7 @@ class ExchangeContract:
         there, here = collect(make(), sent[:3]), collect(make())
         compact_deltas(there)
         with closing(open_store(there)) as store:
-            store.adopt(DECLARED)
+            store.declare(DECLARED)
             assert store.close_days(TODAY) == TODAY
         again = collect(make(), sent[3:])
         for part in (there, again):
@@ -92,7 +91,7 @@ class ExchangeContract:
         tallies = exported(collect(make(), [page, *themes("0"), *themes("1", DAYS[1])]))
         here = make()
         with closing(open_store(here)) as store:
-            store.adopt(registry(REGISTRY.replace("epsilon = 1.0", "epsilon = 2.0")))
+            store.declare(registry(REGISTRY.replace("epsilon = 1.0", "epsilon = 2.0")))
         with pytest.raises(
             MergeRefused, match=r"theme revision 1 of [-0-9]+: means something else"
         ):
@@ -118,16 +117,16 @@ class ExchangeContract:
         count = itertools.count()
 
         def merge_with_a_fault() -> None:
-            with open_exchange(here, reads_only=False) as exchange:
-                work = exchange.add
+            with open_transfer(here, reads_only=False) as transfer:
+                work = transfer.add
 
                 def fail_at_second(rows: Iterable[TallyRow]) -> None:
                     work(rows)
                     if next(count):
                         raise OSError("planted")
 
-                monkeypatch.setattr(exchange, "add", fail_at_second)
-                merge_tallies(exchange, tallies)
+                monkeypatch.setattr(transfer, "add", fail_at_second)
+                merge_tallies(transfer, tallies)
 
         with pytest.raises(OSError, match="planted"):
             merge_with_a_fault()
@@ -168,11 +167,11 @@ class ExchangeContract:
         """Reports that are merged during an export are in it with their collector or not at all."""
         here = collect(make(), themes("0"))
         other = exported(collect(make(), themes("11")))
-        with open_exchange(here, reads_only=True) as exchange:
-            key, _ = exchange.collector()
+        with open_transfer(here, reads_only=True) as transfer:
+            key, _ = transfer.collector()
             merge(here, other)
             compact_deltas(here)
-            ((entry,), _) = export_tallies(exchange)
+            ((entry,), _) = export_tallies(transfer)
         assert (set(entry.sources), entry.tally.n) == ({source(key)}, 1)
         (entry,) = exported(here)
         assert (set(entry.sources), entry.tally.n) == ({source(key), *other[0].sources}, 3)
@@ -201,8 +200,8 @@ class ExchangeContract:
         hasty = replace(here, busy_seconds=0.2)
 
         def fail_beside_another() -> None:
-            with open_exchange(here, reads_only=False) as exchange:
-                merge_tallies(exchange, tallies)
+            with open_transfer(here, reads_only=False) as transfer:
+                merge_tallies(transfer, tallies)
                 with pytest.raises(StoreUnavailable, match=r"locked.*try again"):
                     merge(hasty, tallies)
                 raise OSError("planted")
@@ -226,7 +225,7 @@ class ExchangeContract:
 
         def commit() -> None:
             with closing(open_store(here)) as node:
-                node.adopt(DECLARED)
+                node.declare(DECLARED)
                 for sent in screened(themes("2" * 20, TODAY)):
                     node.commit([sent])
 
@@ -249,8 +248,8 @@ class ExchangeContract:
     def test_tells_nothing_but_counts(self, make: Make, tmp_path: Path) -> None:
         """No key, no id and no pseudonym leaves a database with its tallies."""
         here = collect(make(), themes("0"))
-        with open_exchange(here, reads_only=True) as exchange:
-            key, _ = exchange.collector()
+        with open_transfer(here, reads_only=True) as transfer:
+            key, _ = transfer.collector()
         file = tmp_path / "tallies.npz"
         write_tallies(file, exported(here))
         content = file.read_bytes()
@@ -303,8 +302,8 @@ class TestOnPostgres(ExchangeContract):
         tallies = exported(collect(make(), themes("0")))
         here = collect(make())
         hasty = replace(here, busy_seconds=5)
-        with open_exchange(here, reads_only=False) as exchange:
-            merge_tallies(exchange, tallies)
+        with open_transfer(here, reads_only=False) as transfer:
+            merge_tallies(transfer, tallies)
             collect(hasty, closed=DAYS[1])
             with connect(hasty.database_url, 5) as other, other.transaction():
                 other.execute("SELECT pg_advisory_xact_lock(%s)", (Lock.COMMIT,))
