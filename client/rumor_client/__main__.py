@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import io
 import json
 import math
 import sys
@@ -41,6 +42,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     0; 1 where there is no state or it can't be used, or something is left to be erased or
     forgotten; 2 for a wrong call.
     """
+    # What an app collects may be said in any language, and a console may know only ASCII.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     parser = _parser()
     given = parser.parse_args(argv)
     if not (given.app or given.state or given.endpoint):

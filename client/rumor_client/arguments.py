@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rumor_client.errors import ConfigurationError, StateUnavailable
 from rumor_client.process.lazy_imports import importing
+from rumor_client.process.log_once import log_once
 from rumor_client.state.absent import AbsentState
 from rumor_client.state.paths import state_path
 from rumor_client.state.protocol import State
@@ -50,6 +51,26 @@ def check_key(key: str | None) -> str | None:
     if key is not None and not (key.isascii() and key.isprintable() and key and " " not in key):
         raise ConfigurationError("key", "is not a bearer token", "give the key as it was issued")
     return key
+
+
+def check_interval(seconds: float) -> float:
+    """Return the seconds between two uploads. Raises ConfigurationError for what is none."""
+    if not 0 < seconds < float("inf"):
+        raise ConfigurationError("upload_interval", "is not a time", "give seconds above 0")
+    return seconds
+
+
+def warn_of_open_key(endpoint: str) -> None:
+    """Log a warning, once, where a key travels unencrypted over more than this machine."""
+    from urllib.parse import urlsplit
+
+    from rumor_client.upload.transport import is_loopback
+
+    parts = urlsplit(endpoint)
+    if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
+        log_once(
+            "open key", "rumor: the key is sent over http, where others can read it; use https"
+        )
 
 
 def send(request: Request) -> Response:

@@ -81,7 +81,14 @@ class Client:
     ) -> None:
         # Exact arithmetic and the state file take ten times as long to load as this class.
         with importing:
-            from rumor_client.arguments import check_key, registry_from, send, state_from
+            from rumor_client.arguments import (
+                check_interval,
+                check_key,
+                registry_from,
+                send,
+                state_from,
+                warn_of_open_key,
+            )
             from rumor_client.consent.consent import Consent
             from rumor_client.recording.ledger import AppCaps, app_cap
             from rumor_client.recording.outbox import Bounds
@@ -117,16 +124,18 @@ class Client:
             with importing:
                 from rumor_client.upload.transport import check_endpoint
 
-            self._uploader = self._make_uploader(
-                check_endpoint(endpoint), check_key(key), transport or send, jitter
-            )
+            base = check_endpoint(endpoint)
+            if check_key(key) is not None:
+                warn_of_open_key(base)
+            self._uploader = self._make_uploader(base, key, transport or send, jitter)
             if background:
                 with importing:
                     from rumor_client.upload.worker import (
                         Worker,  # threads only where they are wanted
                     )
 
-                self._worker = Worker(self._uploader, upload_interval, jitter)
+                interval = check_interval(upload_interval)
+                self._worker = Worker(self._uploader, interval, jitter)
 
     def _make_uploader(
         self,
@@ -187,10 +196,33 @@ class Client:
         return result
 
     async def aflush(self, timeout: float | None = None) -> FlushResult:
-        """Upload what waits without blocking the event loop; see `flush`."""
-        import asyncio  # only an app that runs it already calls this
+        """Upload what waits without blocking the event loop; see `flush`.
 
-        return await asyncio.to_thread(self.flush, timeout)
+        On a thread of its own: the loop's default threads may all be busy with the app's work.
+        """
+        import asyncio  # only an app that runs it already calls this
+        from contextlib import suppress
+        from threading import Thread
+
+        from rumor_client.upload.result import FlushResult, UploadStatus
+
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[FlushResult] = loop.create_future()
+
+        def tell(result: FlushResult) -> None:
+            if not done.done():
+                done.set_result(result)
+
+        def run() -> None:
+            result = self.flush(timeout)
+            with suppress(RuntimeError):  # nobody waits: the loop is closed
+                loop.call_soon_threadsafe(tell, result)
+
+        try:
+            Thread(target=run, name="rumor-flush", daemon=True).start()
+        except RuntimeError:
+            return FlushResult(UploadStatus.LATER, detail="no thread can be started")
+        return await done
 
     def status(self) -> Status:
         """Return what holds, what is spent and what waits. Raises StateBusy, StateUnavailable."""
@@ -206,6 +238,7 @@ class Client:
             self._clock(),
             stopped,
             self._recorder.busy(),
+            self._recorder.became_other,
         )
 
     def waiting(self) -> list[Waiting]:

@@ -57,6 +57,7 @@ def make(path: Path) -> Client:
         "http://collector.invalid",
         state=SqliteState(path),
         upload_interval=0.01,
+        jitter=random.random,
         transport=count_all,
         environ={},
         policy="",
@@ -144,7 +145,12 @@ class Stress:
         if "recorded" in told and not any(thread.is_alive() for thread in uploads):
             return DEAD_UPLOADER
         # An uploader that waits for a thread of the parent would not answer.
-        if self.shared.flush(timeout=2).status.value not in ("done", "later", "elsewhere", "timeout"):
+        if self.shared.flush(timeout=2).status.value not in (
+            "done",
+            "later",
+            "elsewhere",
+            "timeout",
+        ):
             return DEAD_UPLOADER
         return FINE
 

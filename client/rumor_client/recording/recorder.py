@@ -51,6 +51,8 @@ class Recorder:
         self._load()
         # One entry an answer that found the state locked: appending is safe between threads.
         self._busy: list[None] = []
+        # By metric, in this process alone: in the file it would say what the owner's answer was.
+        self.became_other: dict[str, int] = {}
         self._load()
 
     def _load(self) -> None:
@@ -75,6 +77,10 @@ class Recorder:
         declared = self._registry.metric(metric)
         if self._closed:
             return Result(RecordStatus.CLOSED, metric)
+        # A mistake of the app's shows before anyone has agreed to anything.
+        text = declared.text_of(value)
+        if text == declared.other and not declared.is_value(value):
+            self.became_other[metric] = self.became_other.get(metric, 0) + 1
         day = utc_day(self._clock())
         deadline = monotonic() + LOCK_WAIT
         try:
@@ -82,7 +88,6 @@ class Recorder:
                 return Result(RecordStatus.NO_CONSENT, metric)
             if declared.expired(day):
                 return Result(RecordStatus.EXPIRED, metric)
-            text = declared.text_of(value)
             return self._state.run(
                 lambda transaction: self._decide(transaction, declared, text, day),
                 max(0.0, deadline - monotonic()),

@@ -165,10 +165,10 @@ class SqliteState:
 
     def __del__(self) -> None:
         # An app that ends without `close` is no reason for Python 3.13's ResourceWarning.
-        connection = self._connection
-        if connection is not None:
+        # Handed over first: a fork at any moment finds it in one place or the other.
+        if self._connection is not None:
+            self._fork_lock.dispose(self._connection.close)
             self._connection = None
-            self._fork_lock.dispose(connection.close)
 
     def before_fork(self) -> None:
         """Close the connection, which must not cross a fork."""
@@ -182,20 +182,20 @@ class SqliteState:
     def after_fork(self, *, clean: bool) -> None:
         """Go on as the child, with locks of its own.
 
-        A connection is left only where no hook ran before the fork, or a frame was using it. One
-        that was idle is closed: nothing of the parent's depends on it.
+        A connection is left only where no hook ran before the fork, or a frame was using it or just
+        opening it. One that was idle is closed: nothing of the parent's depends on it.
         """
-        idle, connection = not self._lock.locked(), self._connection
+        at_work, connection = self._lock.locked(), self._connection
         self._renew()
         self._connection = None
-        if connection is None:
-            return
-        if clean and idle:
+        if connection is not None and clean and not at_work:
             connection.close()
             return
-        FORK_LOCK.abandon(connection)
-        if self._opened is not None:
-            _cut_off.add(self._opened)
+        if connection is not None:
+            FORK_LOCK.abandon(connection)
+        if connection is not None or at_work:
+            with suppress(OSError):
+                _cut_off.update(filter(None, (self._opened, self._file.inode())))
 
     @contextmanager
     def _locked(self, wait: float) -> Iterator[None]:

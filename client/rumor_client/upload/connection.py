@@ -21,6 +21,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from rumor_client.errors import NoAnswer
+from rumor_client.upload.transport import is_loopback
 
 if TYPE_CHECKING:
     import ssl
@@ -102,16 +103,6 @@ class _Reader(RawIOBase):
     def readinto(self, buffer: Any) -> int:
         self._socket.settimeout(self._deadline.left())
         return self._socket.recv_into(buffer)
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether a host is this machine, whatever its interfaces."""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def proxy_for(url: SplitResult) -> Proxy | None:

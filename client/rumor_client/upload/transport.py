@@ -93,3 +93,15 @@ def _check_host(host: str) -> None:
     )
     if not sound or len(host) > 253:
         raise ConfigurationError("endpoint", "has a host that can't be one", _FORM)
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host is this machine, whatever its interfaces."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    import ipaddress  # only a client with an endpoint pays for it
+
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

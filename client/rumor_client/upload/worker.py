@@ -21,6 +21,8 @@ from rumor_client.upload.uploader import Uploader, drain
 
 # Design, section 6: how long an exiting app waits for its uploads, all of them together.
 EXIT_DEADLINE = 2.0
+# Between two passes, at least, in seconds.
+_SHORTEST = 1.0
 # Between the batches of two days, at most, in seconds.
 _LONGEST_PAUSE = 30.0
 
@@ -32,6 +34,8 @@ class Worker:
         self._uploader = uploader
         self._interval = interval
         self._jitter = jitter or uniform
+        # Whatever the interval, no collector is asked in every breath; a test sets what is random.
+        self._shortest = _SHORTEST if jitter is None else 0.0
         self._reset()
         FORK_LOCK.watch(self)
 
@@ -89,7 +93,7 @@ class Worker:
         self._reset()
 
     def _run(self) -> None:
-        delay = self._jitter() * self._interval
+        delay = self._wait()
         while self._sleep(delay):
             delay = self._upload()
         if self._deadline is not None:
@@ -129,7 +133,10 @@ class Worker:
             return LONGEST
         if result.waiting == 0:
             self._idle()
-        return self._jitter() * self._interval
+        return self._wait()
+
+    def _wait(self) -> float:
+        return max(self._shortest, self._jitter() * self._interval)
 
     def _idle(self) -> None:
         """Wait for news, or an hour: another process may have left something in the file."""
