@@ -25,7 +25,6 @@ EXIT_CODES = {
     str(console.EXIT_USAGE): "The call is wrong: an unknown command or option, or a bad value.",
     str(console.EXIT_MISSING_EXTRA): "A module is not installed; the message names the extra.",
     str(console.EXIT_INTERRUPTED): "Ctrl-C.",
-    str(console.EXIT_READER_GONE): "Whoever read standard output has gone, as `head` does.",
 }
 
 

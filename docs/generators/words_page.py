@@ -12,8 +12,8 @@ from rumor_client.consent.consent import Choice
 from rumor_client.recording.result import Cap, RecordStatus
 from rumor_client.state import report
 from rumor_client.upload.result import UploadStatus
+from rumor_server.access import Scope
 from rumor_server.queries.question import Status
-from rumor_server.settings import Scope
 from rumor_shared.wire import Reason, Retraction, Verdict
 
 

@@ -16,9 +16,17 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import HTMLResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from rumor_server.access import (
+    open_scopes,
+    parse_origins,
+    parse_proxies,
+    parse_root_path,
+    undecided_scopes,
+)
 from rumor_server.clock import system_day
 from rumor_server.errors import Overloaded
 from rumor_server.http.authentication import Authentication
+from rumor_server.http.connections import LAST_WORDS_SECONDS
 from rumor_server.http.counters import Counters
 from rumor_server.http.dashboard.routes import dashboard_router
 from rumor_server.http.device_route import DeviceRoute
@@ -35,11 +43,12 @@ from rumor_server.http.routes.operator import operator_routes
 from rumor_server.http.routes.reports import Ingest
 from rumor_server.http.routes.retractions import Retract
 from rumor_server.http.security_headers import SecurityHeaders, content_policy
+from rumor_server.http.slots import RequestSlots
 from rumor_server.operations.day_closing import close_old_days, compact_deltas
 from rumor_server.operations.keyring import Keyring
 from rumor_server.operations.periodic_tasks import PeriodicTasks
 from rumor_server.queries.service import QueryService
-from rumor_server.settings import Settings, open_scopes, parse_origins, parse_proxies
+from rumor_server.settings import Settings
 from rumor_server.statistics.mechanisms.table import estimator_class
 from rumor_server.storage.operator_tables import Control
 from rumor_server.storage.receipts import Receipts
@@ -66,14 +75,21 @@ class Collector(FastAPI):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer what is let in; what the server's stop cuts off is told to come again."""
+        if self.root_path and str(scope.get("path", "")).startswith(self.root_path + "/"):
+            # From a proxy that leaves the path under which it offers the collector.
+            scope = {**scope, "path": scope["path"].removeprefix(self.root_path)}
         try:
             await self.entrance(scope, receive, send)
         except asyncio.CancelledError:
             if scope["type"] != "http":
                 raise
-            # Where an answer had begun, it stays as it is.
-            with suppress(RuntimeError):
-                await problem_of(Overloaded(RETRY_SECONDS))(scope, receive, send)
+            # Where an answer had begun, it stays as it is. A client that doesn't read is not waited
+            # for a second time.
+            with suppress(RuntimeError, TimeoutError):
+                async with asyncio.timeout(LAST_WORDS_SECONDS):
+                    await problem_of(
+                        Overloaded(RETRY_SECONDS), sends_reports=scope["path"] in self.devices
+                    )(scope, receive, send)
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer devices at once and hand everything else to FastAPI."""
@@ -137,7 +153,12 @@ def create_app(
         tasks = [
             asyncio.create_task(
                 close_old_days(
-                    writer, receipts, today, registry.max_age_days, settings.close_seconds
+                    writer,
+                    receipts,
+                    today,
+                    registry.max_age_days,
+                    settings.close_seconds,
+                    tuple(registry.metrics),
                 )
             ),
             asyncio.create_task(compact_deltas(writer)),
@@ -166,6 +187,7 @@ def create_app(
         # them.
         docs_url=None,
         redoc_url=None,
+        root_path=parse_root_path(settings.root_path),
         # A redirect would repeat the Host that a stranger sent.
         redirect_slashes=False,
     )
@@ -176,14 +198,15 @@ def create_app(
     }
     app.entrance = _outermost(
         Authentication(
-            app.answer,
+            RequestSlots(app.answer, settings.open_requests, counters),
             keyring,
             quotas,
             IpRateLimit(settings.address_requests, proxies),
             counters,
             is_open=is_open,
+            undecided=undecided_scopes(settings),
+            host=settings.host,
             today=today,
-            open_requests=settings.open_requests,
             check_in_force=periodic.check_in_force,
             origins=parse_origins(settings.cors_origins),
         ),

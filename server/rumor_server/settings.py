@@ -6,12 +6,12 @@ over the settings file (TOML, the same names), the file over the default.
 
 from __future__ import annotations
 
+import difflib
 import os
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
-from enum import StrEnum
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
 from urllib.parse import urlsplit
@@ -25,27 +25,25 @@ ACCESS = ("", "open", "key")
 PREFIX = "RUMOR_"
 REGISTRY = Path("metrics.toml")
 DATABASE = Path("rumor.sqlite3")
+# Variables of the device's commands, of the query commands and of the look-up of this file.
+_OTHERS = frozenset(
+    PREFIX + name for name in ("CONSENT", "ENDPOINT", "KEY", "POLICY", "SETTINGS", "STATE", "URL")
+)
+# A Service named `rumor` sets RUMOR_PORT=tcp://10.43.0.17:8000 and a dozen others in every pod.
+_SERVICE_ADDRESS = re.compile(r"(tcp|udp|sctp)://[0-9a-fA-F.:\[\]]+")
+_SERVICE_NAME = re.compile(
+    PREFIX + r"([A-Z0-9_]+_)?(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?"
+    r"|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)"
+)
+_NUMBER = {
+    int: re.compile(r"-?[0-9]{1,20}"),
+    float: re.compile(r"-?[0-9]{1,20}(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,3})?"),
+}
+# So much of a value that is no number is repeated: more would be a page.
+_SHOWN = 40
 _POSTGRES = ("postgresql://", "postgres://")
 RECEIPTS = Path("rumor.receipts")
 CANDIDATES = Path("rumor.candidates")
-
-
-Network = IPv4Network | IPv6Network
-
-
-class Scope(StrEnum):
-    """What a key is good for. An admin may also read; nobody but `ingest` sends reports."""
-
-    INGEST = "ingest"
-    """To send and to retract reports."""
-    ANALYST = "analyst"
-    """To read metrics, estimates and the dashboard."""
-    ADMIN = "admin"
-    """To read all that an analyst may, and `/metrics`."""
-
-    def allows(self, wanted: Scope) -> bool:
-        """Return whether a key of this scope may do what `wanted` names."""
-        return self is wanted or (self is Scope.ADMIN and wanted is Scope.ANALYST)
 
 
 class About(NamedTuple):
@@ -116,6 +114,16 @@ class Settings:
         float, About("how long a request's headers may take before the socket is cut", 0.1, 3600)
     ] = 10
     body_seconds: Annotated[float, About("how long a request's body may take", 0.1, 3600)] = 20
+    write_seconds: Annotated[
+        float, About("how long a client may read nothing of an answer", 0.1, 3600)
+    ] = 20
+    idle_seconds: Annotated[
+        float,
+        About("how long a connection is kept without a request; more than a proxy does", 1, 86_400),
+    ] = 620
+    root_path: Annotated[
+        str, About("the path under which a proxy offers the collector, as /rumor", optional=True)
+    ] = ""
     busy_seconds: Annotated[float, About("how long a commit waits for others", 0, 600)] = 5
     drain_seconds: Annotated[float, About("how long a stopping server may write", 0, 600)] = 10
     reserve_bytes: Annotated[
@@ -148,52 +156,6 @@ class Settings:
     def candidates_folder(self) -> Path:
         """Where uploaded lists of candidates are kept."""
         return self.database.absolute().parent / self.candidates
-
-
-def open_scopes(settings: Settings) -> frozenset[Scope]:
-    """Return what is open without a key. Raises SettingsError where nobody decided and must.
-
-    On a loopback address what isn't decided is open. On any other, someone has to choose.
-    """
-    is_local = _is_loopback(settings.host)
-    chosen = set()
-    for name, scope in (
-        ("ingest_access", Scope.INGEST),
-        ("read_access", Scope.ANALYST),
-        ("metrics_access", Scope.ADMIN),
-    ):
-        choice = getattr(settings, name)
-        if not choice and not is_local:
-            raise SettingsError(
-                name,
-                "is not decided, and the collector would listen to other machines",
-                'set it to "key" (see `rumor keys create`), or to "open" to let everyone in',
-            )
-        if choice in ("", "open"):
-            chosen.add(scope)
-    return frozenset(chosen)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def parse_proxies(text: str) -> tuple[Network, ...]:
-    """Return the networks of a list with commas. Raises SettingsError."""
-    try:
-        return tuple(ip_network(part.strip()) for part in text.split(",") if part.strip())
-    except ValueError:
-        raise SettingsError(
-            "trusted_proxies", "is not a list of addresses and networks", "write 10.0.0.0/8"
-        ) from None
-
-
-def parse_origins(text: str) -> tuple[str, ...]:
-    """Return the origins of a list with commas."""
-    return tuple(one.strip() for one in text.split(",") if one.strip())
 
 
 def table() -> dict[str, tuple[type, About]]:
@@ -238,19 +200,38 @@ def load_settings(
 ) -> Settings:
     """Return the settings from options (None means not given), environment and file.
 
-    Raises SettingsError with the name of the first one that is wrong; OSError for a missing file.
+    What an option overrides is not looked at. Raises SettingsError with the name of the first one
+    that is wrong, and for a variable that is nearly one of ours; OSError for a missing file.
     """
     known = table()
     of_file = {} if file is None else _read(file)
     for name in of_file:
         if name not in known:
-            raise SettingsError(name, "is not a setting", "remove it from the file")
+            near = _nearest(name, known)
+            raise SettingsError(
+                name, "is not a setting", f"did you mean {near}?" if near else "remove it"
+            )
+    of_call = {
+        name: _parse(name, value, *known[name]) if isinstance(value, str) else value
+        for name, value in options.items()
+        if value is not None
+    }
+    overridden = {*of_call, *(["database_url"] if "database" in of_call else [])}
+    for variable in foreign_variables(environment):
+        near = _nearest(variable.removeprefix(PREFIX).lower(), known)
+        if near:
+            raise SettingsError(
+                variable,
+                "is not a variable of Rumor",
+                f"did you mean {PREFIX}{near.upper()}? Else name it otherwise",
+            )
     of_environment = {
         name: _parse(PREFIX + name.upper(), environment[PREFIX + name.upper()], kind, about)
         for name, (kind, about) in known.items()
         if PREFIX + name.upper() in environment
+        and name not in overridden
+        and not _is_of_kubernetes(PREFIX + name.upper(), environment)
     }
-    of_call = {name: value for name, value in options.items() if value is not None}
     given: dict[str, Any] = {}
     for source in (of_file, of_environment, of_call):
         if "database" in source:
@@ -260,6 +241,35 @@ def load_settings(
     if str(given.get("database", "")).startswith(_POSTGRES):
         given["database_url"] = given.pop("database")
     return Settings(**{name: _check(name, value, *known[name]) for name, value in given.items()})
+
+
+def foreign_variables(environment: Mapping[str, str]) -> list[str]:
+    """Return the variables that begin as ours do and are none, nor Kubernetes' or the client's."""
+    ours = {PREFIX + name.upper() for name in table()} | _OTHERS
+    return sorted(
+        name
+        for name in environment
+        if name.startswith(PREFIX) and name not in ours and not _is_of_kubernetes(name, environment)
+    )
+
+
+def service_variables(environment: Mapping[str, str]) -> list[str]:
+    """Return the variables of ours that Kubernetes set, for a Service that is named `rumor`."""
+    names = [PREFIX + name.upper() for name in table()]
+    return [name for name in names if _is_of_kubernetes(name, environment)]
+
+
+def _is_of_kubernetes(name: str, environment: Mapping[str, str]) -> bool:
+    """Return whether a variable is one that Kubernetes sets in every pod for each Service."""
+    if _SERVICE_NAME.fullmatch(name):
+        return True
+    is_port = name.endswith("_PORT") and name in environment
+    return is_port and _SERVICE_ADDRESS.fullmatch(environment[name]) is not None
+
+
+def _nearest(name: str, known: Iterable[str]) -> str | None:
+    found = difflib.get_close_matches(name, known, n=1, cutoff=0.75)
+    return found[0] if found else None
 
 
 def _read(file: Path) -> dict[str, Any]:
@@ -275,13 +285,15 @@ def _read(file: Path) -> dict[str, Any]:
         raise SettingsError(file.name, long, "shorten it") from None
 
 
-def _parse(variable: str, text: str, kind: type, about: About) -> Any:
+def _parse(name: str, text: str, kind: type, about: About) -> Any:
+    """Return a number that is written in digits, and any text as it is."""
     if kind not in {int, float}:
         return text
-    try:
-        return kind(text)
-    except ValueError:
-        raise SettingsError(variable, "is not such a number", f"it is {about.meaning}") from None
+    # int() and float() would take blanks, underscores and the digits of every script.
+    if not _NUMBER[kind].fullmatch(text):
+        shown = text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
+        raise SettingsError(name, f"is {shown!a}, not such a number", f"it is {about.meaning}")
+    return kind(text)
 
 
 def _check(name: str, value: Any, kind: type, about: About) -> Any:
@@ -291,9 +303,32 @@ def _check(name: str, value: Any, kind: type, about: About) -> Any:
             raise SettingsError(name, "is not text", f"it is {about.meaning}")
         if about.choices and value not in about.choices:
             raise SettingsError(name, "is not a choice", f"it is {about.meaning}")
+        if name == "database":
+            _check_database(str(value))
+        elif name == "database_url" and value and not str(value).startswith(_POSTGRES):
+            raise SettingsError(name, *_NO_DATABASE)
         return kind(value)
     if isinstance(value, bool) or not isinstance(value, int if kind is int else int | float):
         raise SettingsError(name, "is not such a number", f"it is {about.meaning}")
     if not about.low <= value <= about.high:
         raise SettingsError(name, "is out of range", f"choose {about.low:g} to {about.high:g}")
     return value
+
+
+_NO_DATABASE = (
+    "is not an address of PostgreSQL that is known here",
+    "write postgresql://user:password@host/name, without blanks around it, or name a file",
+)
+
+
+def _check_database(name: str) -> None:
+    """Refuse what SQLite would not keep in a file of that name, and addresses with a mistake.
+
+    Nothing of it is repeated: an address holds a password.
+    """
+    if name.lower().startswith(("file:", ":")):
+        raise SettingsError("database", "is not the name of a file", "name a file on a disk")
+    if "://" in name or re.search(r"\b(host|dbname|user|password|service)\s*=", name):
+        raise SettingsError("database", *_NO_DATABASE)
+    if name != name.strip():
+        raise SettingsError("database", "begins or ends with a blank", "remove it")

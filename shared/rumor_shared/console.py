@@ -8,24 +8,22 @@ that loads to `main(argv) -> int | None`, with the extras it needs in brackets.
 from __future__ import annotations
 
 import difflib
-import io
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
 from typing import Protocol
 
 from rumor_shared.completion import SCRIPTS, candidates
+from rumor_shared.standard_streams import secure
 from rumor_shared.version import __version__
 
 GROUP = "rumor.commands"
 
 # 2 is what argparse and click exit with for a wrong call; 128 + signal is what a shell reports
-# for SIGINT (2) and SIGPIPE (13). 3 is ours alone, so that a script can tell "install an extra".
+# for SIGINT (2). 3 is ours alone, so that a script can tell "install an extra".
 EXIT_USAGE = 2
 EXIT_MISSING_EXTRA = 3
 EXIT_INTERRUPTED = 130
-EXIT_READER_GONE = 141
 
 
 class Command(Protocol):
@@ -39,25 +37,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one `rumor` command and return the process's exit code.
 
     `argv` is the words after `rumor`; without it they come from the command line. Returns 2 for an
-    unknown command, 3 where an extra is missing, 130 after Ctrl-C, 141 when whoever read standard
-    output has gone, else what the command returned. A fault inside a command is raised as it is.
+    unknown command, 3 where an extra is missing, 130 after Ctrl-C, else what the command returned,
+    also where standard output is closed or its reader gone. A fault inside a command is raised as
+    it is.
     """
     words = list(sys.argv[1:] if argv is None else argv)
-    # A question may be asked in any language, and a console may know only ASCII.
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")
+    secure()
     try:
         try:
             return _dispatch(words)
         finally:
-            # A closed pipe shows here, where it can be handled, rather than at interpreter exit.
             sys.stdout.flush()
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
-    except BrokenPipeError:
-        # The interpreter flushes once more as it exits: give it somewhere to write.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_READER_GONE
 
 
 def _dispatch(words: list[str]) -> int:

@@ -90,8 +90,8 @@ def faults(
 ) -> tuple[Problem, ...]:
     """Return what is wrong with a table that `read` reads.
 
-    What `read` says of several fields together counts only where each of them is sound, but for an
-    unknown mechanism, which rests on its own name alone.
+    What `read` says of several fields together counts only where each of them is sound, but for a
+    field that is missing and an unknown mechanism, which rest on themselves alone.
     """
     fields = NotingFields(table, path)
     try:
@@ -99,5 +99,9 @@ def faults(
     except RegistryError as error:
         noted = {problem.path for problem in fields.found}
         own = {path, fields.path("mechanism")} - noted
-        fields.found += [one for one in error.problems if not noted or one.path in own]
+        fields.found += [
+            one
+            for one in error.problems
+            if not noted or one.path in own or one.what.startswith("is missing")
+        ]
     return tuple(fields.found)

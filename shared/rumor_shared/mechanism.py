@@ -108,12 +108,6 @@ class Mechanism(ABC):
         """Number of values that get a permanent answer of their own; 0 without memoisation."""
         return 0
 
-    def epsilon_day(self, reports: int) -> int:
-        """Return the micro-epsilon of `reports` reports of one day: an upper bound of their joint
-        loss.
-        """
-        return reports * self.epsilon_report
-
     def epsilon_life(self, reports: int) -> int:
         """Return the micro-epsilon of a device's first `reports` reports, by count alone."""
         if self.epsilon_infinity is None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import sys
 
-import uvicorn
 from starlette.types import Receive, Scope, Send
 
-from rumor_server.http.slow_sockets import cutting_protocol
+from rumor_server.serving import listen, server_for
 from rumor_server.settings import Settings
 
 
@@ -26,17 +25,8 @@ async def echo(scope: Scope, receive: Receive, send: Send) -> None:
 
 def main(port: int) -> None:
     """Serve the echo as `rumor serve` serves the collector, until SIGTERM."""
-    uvicorn.run(
-        echo,
-        port=port,
-        http=cutting_protocol(Settings().header_seconds),
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        ws="none",
-        lifespan="off",
-    )
+    with listen("127.0.0.1", port) as listening:
+        server_for(echo, Settings(), lifespan=False).run(sockets=[listening])
 
 
 if __name__ == "__main__":

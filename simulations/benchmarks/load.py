@@ -19,7 +19,7 @@ async def _post_all(
     port: int, path: str, bodies: Iterator[bytes], count: int, connections: int
 ) -> float:
     open_ = [await asyncio.open_connection("127.0.0.1", port) for _ in range(connections)]
-    head = f"POST {path} HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\n".encode()
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n".encode()
     start = time.perf_counter()
     await asyncio.gather(*(_post(head, bodies, *one) for one in open_))
     taken = time.perf_counter() - start

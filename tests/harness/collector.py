@@ -154,7 +154,7 @@ def collector(database: Path, text: str = REGISTRY, **settings: Any) -> Iterator
         Settings(database=database, **settings),
         today=lambda: running.today,
     )
-    client = TestClient(app, raise_server_exceptions=False)
+    client = TestClient(app, base_url="http://localhost", raise_server_exceptions=False)
     running = Collector(client, store, database)
     with client:
         yield running

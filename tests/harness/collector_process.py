@@ -36,7 +36,8 @@ class Serving:
     """`rumor serve` on one port, with its files in `folder`; may be killed and started again.
 
     `database` is a SQLite file elsewhere, `url` a PostgreSQL database that takes its place.
-    `settings` are given in the environment; `program` is what stands for the script `rumor`.
+    `settings` are given in the environment; `program` is what stands for the script `rumor`,
+    `more` are further words of the command.
     """
 
     def __init__(
@@ -48,12 +49,13 @@ class Serving:
         url: str = "",
         settings: Mapping[str, object] | None = None,
         program: Sequence[str] = (str(RUMOR),),
+        more: Sequence[str] = (),
     ) -> None:
         self.registry = folder / "metrics.toml"
         self.registry.write_text(registry, "utf-8")
         self.database = database or folder / "rumor.sqlite3"
         self.log = folder / "collector.log"
-        self._words = [*program, "serve", "--registry", str(self.registry)]
+        self._words = [*program, "serve", "--registry", str(self.registry), *more]
         # Beside an address, files that are no database lie where the SQLite file would.
         given = {"database": self.database, "database_url": url, **(settings or {})}
         self._environment = {f"RUMOR_{name.upper()}": str(value) for name, value in given.items()}

@@ -62,12 +62,12 @@ class Fleet(list[Serving]):
         (counted,) = {read(one, path).json["n"] for one in self}
         return int(counted)
 
-    def figures(self) -> dict[str, str]:
+    def figures(self) -> dict[str, float]:
         """What each collector's `/metrics` says of the database: the same."""
         pages = [read(one, "/metrics").body.decode().splitlines() for one in self]
         found = [[line for line in page if line.startswith("rumor_database_")] for page in pages]
         assert all(one == found[0] for one in found)
-        return dict(line.rsplit(" ", 1) for line in found[0])
+        return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in found[0])}
 
     def log(self) -> str:
         """What all of them logged."""

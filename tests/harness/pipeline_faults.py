@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sqlite3
+import time
 from contextlib import closing
 from dataclasses import replace
 from typing import Any
@@ -52,6 +53,16 @@ class InheritedNoise(Client):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         options["randomness"] = lambda: _NoiseOf(_inherited)
+        super().__init__(*arguments, **options)
+
+
+class OwnGenerator(Client):
+    """It has a generator that is seeded with the clock, unless a test hands one over."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        options.setdefault(
+            "randomness", lambda: Randomness(random.Random(time.time_ns()).randbytes)
+        )
         super().__init__(*arguments, **options)
 
 

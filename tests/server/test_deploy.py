@@ -13,7 +13,8 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from rumor_server.settings import PREFIX, Scope, load_settings, open_scopes, table
+from rumor_server.access import Scope, open_scopes
+from rumor_server.settings import PREFIX, load_settings, table
 from rumor_shared.registry import parse_registry
 
 DEPLOY = Path(__file__).parents[2] / "deploy"

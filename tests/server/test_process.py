@@ -124,7 +124,7 @@ def test_survives_a_lone_surrogate(pair: tuple[Serving, Serving]) -> None:
 
 def test_answers_others_while_bodies_dawdle(pair: tuple[Serving, Serving]) -> None:
     """SV-03: with 200 half-sent bodies open, another client is answered within a second."""
-    head = b"POST /v1/reports HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+    head = b"POST /v1/reports HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     head += b"Content-Length: 1000\r\n\r\n{"
     slow = [socket.create_connection(("127.0.0.1", pair[0].port)) for _ in range(200)]
     try:
@@ -176,7 +176,7 @@ def test_tells_what_its_stop_cuts_off_to_come_again(tmp_path: Path) -> None:
     """
     serving = Serving(tmp_path, REGISTRY, settings={"drain_seconds": 1})
     serving.start()
-    head = b"POST /v1/reports HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+    head = b"POST /v1/reports HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     with socket.create_connection(("127.0.0.1", serving.port), timeout=30) as open_:
         open_.sendall(head + b"Content-Length: 100\r\n\r\nhalf")
         # Answered by the same process, so that it has seen the half body by then.

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import socket
+import sqlite3
 import ssl
 import subprocess
 import time
@@ -13,8 +14,10 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from datetime import UTC, date, datetime
+from html import unescape
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
 import pytest
 from tests.harness.collector import REGISTRY, base64, batch, compact, report
@@ -37,8 +40,9 @@ pytestmark = pytest.mark.skipif(
 class Proxy:
     """nginx with the sample configuration, before one collector."""
 
-    def __init__(self, folder: Path, collector: Serving) -> None:
+    def __init__(self, folder: Path, collector: Serving, path: str = "") -> None:
         self.collector = collector
+        self._path = path
         self.log = folder / "nginx.log"
         self._folder = folder
         self._trust = ssl.create_default_context(cafile=self._certificate())
@@ -67,6 +71,9 @@ class Proxy:
             "/etc/nginx/tls/fullchain.pem": f"{self._folder}/fullchain.pem",
             "/etc/nginx/tls/privkey.pem": f"{self._folder}/privkey.pem",
             "http {\n": "http {\n" + temporary,
+            "location / {": f"location {self._path}/ {{",
+            "proxy_pass http://collectors;": "proxy_pass http://collectors"
+            + ("/;" if self._path else ";"),
         }.items():
             assert text.count(old) == 1, old
             text = text.replace(old, new)
@@ -134,11 +141,11 @@ class Proxy:
 
 
 @contextmanager
-def proxied(folder: Path, **settings: object) -> Iterator[Proxy]:
-    """Run a collector at the most talkative log level, and the proxy before it."""
+def proxied(folder: Path, path: str = "", **settings: Any) -> Iterator[Proxy]:
+    """Run a collector at the most talkative log level, and the proxy before it, under a path."""
     given = {"log_level": "debug", **settings}
     collector = Serving(folder, LASTING, settings=given)
-    proxy = Proxy(folder, collector)
+    proxy = Proxy(folder, collector, path)
     collector.start()
     try:
         with proxy.serving():
@@ -198,7 +205,7 @@ def test_passes_no_invented_address_on(tmp_path: Path) -> None:
     whose 429 comes through with its Retry-After. The collector believes the proxy, which says none.
     """
     allowed = 5
-    settings = {"address_requests": allowed, "trusted_proxies": "127.0.0.1"}
+    settings: dict[str, Any] = {"address_requests": allowed, "trusted_proxies": "127.0.0.1"}
     with proxied(tmp_path, **settings) as proxy:
         answers = [
             proxy.request("POST", "/v1/reports", sent(report()), invented(number))
@@ -246,14 +253,17 @@ def test_limits_callers_and_says_how_long(tmp_path: Path) -> None:
     """Beyond the burst nginx answers 429 itself, with one Retry-After, and the device keeps what it
     has; a full collector's 503 comes through with its own.
     """
-    with proxied(tmp_path, open_requests=1, body_seconds=60) as proxy:
-        # A request whose body never comes takes the collector's only place.
-        with socket.create_connection(("127.0.0.1", proxy.collector.port)) as slow:
-            head = b"POST /v1/reports HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
-            slow.sendall(head + b"Content-Length: 1000\r\n\r\n{")
+    with proxied(tmp_path, open_requests=1, busy_seconds=60) as proxy, ThreadPoolExecutor(1) as one:
+        # A report that waits for the database takes the collector's only place.
+        with closing(sqlite3.connect(proxy.collector.database)) as holder:
+            holder.execute("BEGIN IMMEDIATE")
+            waiting = one.submit(proxy.request, "POST", "/v1/reports", sent(report()))
             until = time.monotonic() + START_SECONDS
-            while (answer := proxy.request("POST", "/v1/reports", sent(report()))).status == 200:
+            while (answer := proxy.request("GET", "/v1/registry")).status == 200:
                 assert time.monotonic() < until
+                time.sleep(0.3)
+            holder.rollback()
+        assert waiting.result().status == 200
         assert (answer.status, answer.type) == (503, "application/problem+json")
         assert len(retry_after(answer)) == 1
         with ThreadPoolExecutor(20) as threads:
@@ -262,6 +272,29 @@ def test_limits_callers_and_says_how_long(tmp_path: Path) -> None:
         assert refused
         assert [retry_after(answer) for answer in refused] == [[10]] * len(refused)
         proxy.check_logs()
+
+
+def test_works_under_a_path(tmp_path: Path) -> None:
+    """N-16: under a path of the proxy's every link, style and form of the pages leads there."""
+    with proxied(tmp_path, path="/rumor", root_path="/rumor") as proxy:
+        assert proxy.request("POST", "/rumor/v1/reports", sent(report())).status == 200
+        html = {"Accept": "text/html"}
+        seen: set[str] = set()
+        for page in ("/rumor/", "/rumor/metric/theme", "/rumor/metric/page", "/rumor/docs"):
+            answer = proxy.request("GET", page, headers=html)
+            assert answer.status == 200, page
+            found = re.findall(r'(?:href|src|action)="([^"#]+)"', answer.body.decode())
+            seen |= {urljoin(page, unescape(one)).partition("?")[0] for one in found}
+        local = {one for one in seen if one.startswith("/")}
+        assert {"/rumor/", "/rumor/metric/theme", "/rumor/openapi.json"} <= local
+        for path in local:
+            if not path.endswith("/candidates"):
+                time.sleep(0.2)
+                assert proxy.request("GET", path, headers=html).status == 200, path
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+        kept = proxy.request("POST", "/rumor/metric/page/candidates", "texts=a", form)
+        assert kept.status == 303
+        assert str(kept.headers["location"]).startswith("/rumor/metric/page?")
 
 
 def test_answers_for_collectors_that_are_gone(tmp_path: Path) -> None:

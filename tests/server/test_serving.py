@@ -8,17 +8,18 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 from tests.harness.collector import REGISTRY, batch, compact, report
-from tests.harness.collector_process import Serving
+from tests.harness.collector_process import RUMOR, Serving
 
+from rumor_server.access import Scope
 from rumor_server.clock import system_day
 from rumor_server.operations.keyring import create_key
-from rumor_server.settings import Scope, Settings
+from rumor_server.settings import Settings
 from rumor_server.storage.operator_tables import Control
 from rumor_server.storage.sqlite.store import SqliteStore
 
@@ -88,7 +89,7 @@ def test_cuts_a_later_request_too(serving: Serving) -> None:
     with socket.create_connection(("127.0.0.1", serving.port)) as one:
         one.settimeout(10)
         for _ in range(2):
-            one.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+            one.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
             answer = b""
             while not answer.endswith(b'"ok"}'):
                 answer += one.recv(4096)
@@ -103,7 +104,7 @@ def test_does_not_cut_a_slow_body(serving: Serving) -> None:
     """Once the headers are in, the body has its own, longer time."""
     with socket.create_connection(("127.0.0.1", serving.port)) as one:
         one.settimeout(10)
-        head = b"POST /v1/reports HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        head = b"POST /v1/reports HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         one.sendall(head + b"Content-Length: 2\r\n\r\n{")
         time.sleep(3)
         one.sendall(b"}")
@@ -153,6 +154,76 @@ def test_ends_with_0_when_told_to(serving: Serving) -> None:
     assert serving.process is not None
     serving.process.send_signal(signal.SIGINT)
     assert serving.process.wait(30) == 0
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_ends_with_0_without_anyone_to_tell(tmp_path: Path, closed: str) -> None:
+    """N-22: closed standard streams change nothing of a start, of counting and of a stop."""
+    words = ["sh", "-c", f'exec "$0" "$@" {closed}', str(RUMOR)]
+    serving = Serving(tmp_path, LASTING, program=words)
+    serving.start()
+    try:
+        body = compact(batch(report(), day=system_day()))
+        assert serving.request("POST", "/v1/reports", body).status == 200
+        assert serving.stop() == 0
+    finally:
+        serving.kill()
+    assert "Traceback" not in serving.log.read_text("utf-8")
+
+
+def test_survives_who_read_its_log(tmp_path: Path) -> None:
+    """N-22: when what reads the log has gone, reports are counted and a stop ends with 0."""
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    words = ["sh", "-c", f'exec "$0" "$@" >{fifo} 2>&1', str(RUMOR)]
+    serving = Serving(tmp_path, LASTING, settings={"log_level": "debug"}, program=words)
+    reader = subprocess.Popen(["head", "-c1", str(fifo)], stdout=subprocess.DEVNULL)
+    serving.start()
+    try:
+        assert reader.wait(30) == 0
+        for _ in range(3):
+            body = compact(batch(report(), day=system_day()))
+            assert serving.request("POST", "/v1/reports", body).status == 200
+        assert serving.stop() == 0
+    finally:
+        serving.kill()
+
+
+def test_a_hang_up_reads_the_log_level_again(tmp_path: Path) -> None:
+    """SIGHUP: with a settings file its log level counts from then on; a broken one is told."""
+    file = tmp_path / "settings.toml"
+    file.write_text('log_level = "error"\n', "utf-8")
+    serving = Serving(tmp_path, LASTING, more=("--settings", str(file)))
+    serving.start()
+    try:
+        assert serving.process is not None
+        for text, said in (
+            ('log_level = "debug"', "the log level is debug"),
+            ('log_level = "loud"', "is not a choice"),
+            ('log_level = "error"', "the log level is error"),
+        ):
+            file.write_text(text, "utf-8")
+            serving.process.send_signal(signal.SIGHUP)
+            wait_for(lambda said=said: said in serving.log.read_text("utf-8"))  # type: ignore[misc]
+        assert serving.request("GET", "/readyz").status == 200
+        assert serving.stop() == 0
+    finally:
+        serving.kill()
+
+
+def test_a_hang_up_without_a_file_stops(serving: Serving) -> None:
+    """SIGHUP: when its terminal closes, a collector drains and ends with 0."""
+    assert serving.process is not None
+    serving.process.send_signal(signal.SIGHUP)
+    assert serving.process.wait(30) == 0
+
+
+def wait_for(is_so: Callable[[], bool]) -> None:
+    """Wait until something is so, ten seconds at most."""
+    deadline = time.monotonic() + 10
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 def test_runs_algebra_on_one_thread() -> None:

@@ -5,10 +5,19 @@ from pathlib import Path
 
 import pytest
 
+from rumor_server.access import parse_origins, parse_root_path
 from rumor_server.cli import settings
 from rumor_server.errors import SettingsError
 from rumor_server.operations.settings_page import settings_page
-from rumor_server.settings import PREFIX, Settings, load_settings, shown, table
+from rumor_server.settings import (
+    PREFIX,
+    Settings,
+    foreign_variables,
+    load_settings,
+    service_variables,
+    shown,
+    table,
+)
 
 
 def test_has_a_meaning_for_every_setting() -> None:
@@ -82,6 +91,8 @@ def test_reads_every_setting_from_the_environment(name: str) -> None:
     text = (
         about.choices[-1] if about.choices else "x" if about.high is None else f"{about.high:.0f}"
     )
+    if name == "database_url":
+        text = "postgresql://x"
     assert getattr(load_settings({}, {PREFIX + name.upper(): text}), name) == kind(text)
 
 
@@ -111,12 +122,123 @@ def test_names_the_setting_at_fault(tmp_path: Path, text: str, named: str) -> No
     assert caught.value.name == named
 
 
-@pytest.mark.parametrize("text", ["", "x", "1e3", "nan"])
+@pytest.mark.parametrize(
+    "text", ["", "x", "1e3", "nan", " 8000 ", "8_000", "٣", "0x10", "+80", "80\n", "8000 "]
+)
 def test_names_the_variable_at_fault(text: str) -> None:
-    """A variable that is no such number is refused by its own name."""
+    """C-13: a variable that is no such number is refused by its own name, as an option is."""
     with pytest.raises(SettingsError) as caught:
         load_settings({}, {"RUMOR_PORT": text})
     assert caught.value.name == "RUMOR_PORT"
+    with pytest.raises(SettingsError):
+        load_settings({"port": text}, {})
+
+
+@pytest.mark.parametrize(
+    ("variable", "near"),
+    [
+        ("RUMOR_INGEST_ACESS", "RUMOR_INGEST_ACCESS"),
+        ("RUMOR_INGESTACCESS", "RUMOR_INGEST_ACCESS"),
+        ("RUMOR_PROT", "RUMOR_PORT"),
+        ("RUMOR_DATABASE_URI", "RUMOR_DATABASE_URL"),
+    ],
+)
+def test_a_variable_that_is_nearly_one_is_refused(variable: str, near: str) -> None:
+    """C-13: a misspelt access is not an open collector; the nearest name is told."""
+    with pytest.raises(SettingsError, match=f"did you mean {near}") as caught:
+        load_settings({}, {variable: "key"})
+    assert caught.value.name == variable
+
+
+def test_other_variables_are_told_and_ours_are_not() -> None:
+    """What begins as ours do and resembles none is named in a warning."""
+    environment = {"RUMOR_COLOUR": "blue", "RUMOR_ENDPOINT": "x", "RUMOR_PORT": "1", "HOME": "/"}
+    load_settings({}, environment)
+    assert foreign_variables(environment) == ["RUMOR_COLOUR"]
+
+
+# What Kubernetes sets for Services named `rumor` and `rumor-postgres`.
+KUBERNETES = {
+    "RUMOR_PORT": "tcp://10.43.0.17:8000",
+    "RUMOR_SERVICE_HOST": "10.43.0.17",
+    "RUMOR_SERVICE_PORT": "8000",
+    "RUMOR_SERVICE_PORT_HTTP": "8000",
+    "RUMOR_PORT_8000_TCP": "tcp://10.43.0.17:8000",
+    "RUMOR_PORT_8000_TCP_PROTO": "tcp",
+    "RUMOR_PORT_8000_TCP_PORT": "8000",
+    "RUMOR_PORT_8000_TCP_ADDR": "10.43.0.17",
+    "RUMOR_POSTGRES_SERVICE_HOST": "10.43.0.18",
+    "RUMOR_POSTGRES_PORT": "tcp://[fd00::18]:5432",
+    "RUMOR_POSTGRES_PORT_5432_TCP_ADDR": "fd00::18",
+}
+
+
+def test_knows_what_kubernetes_sets() -> None:
+    """N-11: a Service named `rumor` neither stops a command nor moves its port; it is named."""
+    assert load_settings({}, KUBERNETES).port == 8000
+    assert load_settings({"port": 8473}, KUBERNETES).port == 8473
+    assert foreign_variables(KUBERNETES) == []
+    assert service_variables(KUBERNETES) == ["RUMOR_PORT"]
+    with pytest.raises(SettingsError, match=r"'tcp:/10\.0\.0\.1'"):
+        load_settings({}, {"RUMOR_PORT": "tcp:/10.0.0.1"})
+
+
+def test_what_an_option_overrides_is_not_parsed() -> None:
+    """N-11: a variable that can't be counts for nothing where an option is given."""
+    assert load_settings({"port": "81"}, {"RUMOR_PORT": "x"}).port == 81
+    wrong = {"RUMOR_DATABASE_URL": "nonsense"}
+    assert load_settings({"database": "here.sqlite3"}, wrong).database_url == ""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        ":memory:",
+        "file:a.db?mode=memory",
+        "file::memory:",
+        "FILE:x",
+        "postgresql+psycopg://u:SECRET@h/db",
+        "POSTGRESQL://u:SECRET@h/db",
+        " postgresql://u:SECRET@h/db",
+        "host=db dbname=rumor password=SECRET",
+        "sqlite:///x.db",
+        "mysql://u:SECRET@h/db",
+        " rumor.sqlite3",
+    ],
+)
+def test_a_database_that_would_lose_or_tell_is_refused(name: str) -> None:
+    """N-12, N-14: neither memory nor a mistyped address is a file; a password isn't repeated."""
+    for given in ({"database": name}, {}):
+        environment = {} if given else {"RUMOR_DATABASE": name}
+        with pytest.raises(SettingsError) as caught:
+            load_settings(given, environment)
+        assert "SECRET" not in str(caught.value)
+    if "://" in name:
+        with pytest.raises(SettingsError) as caught:
+            load_settings({}, {"RUMOR_DATABASE_URL": name})
+        assert "SECRET" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text", ["*", "https://*.example.org", "null", "example.org", "https://a.org/", "ftp://a.org"]
+)
+def test_an_origin_is_named(text: str) -> None:
+    """C-13: `*` would let every page read; what is no origin would let none, in silence."""
+    with pytest.raises(SettingsError, match="cors_origins"):
+        parse_origins(f"https://good.example.org, {text}")
+
+
+def test_takes_origins_as_browsers_write_them() -> None:
+    """Ports and addresses are part of an origin."""
+    text = "https://a.org, http://localhost:3000,http://[::1]:8080"
+    assert parse_origins(text) == ("https://a.org", "http://localhost:3000", "http://[::1]:8080")
+
+
+@pytest.mark.parametrize("text", ["rumor", "/rumor/", "//x", "/a b", "/a?b", "https://x/rumor"])
+def test_a_path_of_a_proxy_is_a_path(text: str) -> None:
+    """N-16: what would make broken links is refused."""
+    with pytest.raises(SettingsError, match="root_path"):
+        parse_root_path(text)
 
 
 def test_a_file_that_is_named_wins_over_an_address_in_the_environment() -> None:

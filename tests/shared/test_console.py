@@ -233,11 +233,34 @@ def test_interrupt_exits_quietly(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("command", ["chat", "play", "leave"])
 def test_reader_gone_exits_quietly(command: str, stage: Path) -> None:
-    """When nobody reads the output any more, a command ends with 141 and no complaint, also where
-    all it wrote still waited in the buffer as it returned or exited.
+    """N-22: when nobody reads the output any more, a command does its work and ends with its own
+    code and no complaint, also where all it wrote still waited in the buffer as it exited.
     """
     result = run_with_reader_gone(stage, command)
-    assert (result.returncode, result.stderr) == (141, "")
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize(("command", "code"), [("play", 0), ("lose", 7)])
+def test_closed_streams_change_nothing(stage: Path, closed: str, command: str, code: int) -> None:
+    """N-22: a command whose standard streams are closed ends with its own code, and no file that
+    it opens takes the place of one.
+    """
+    script = f"""
+import os, sys
+sys.path.insert(0, {str(stage)!r})
+from rumor_shared.console import main
+code = main([{command!r}])
+file = os.open({str(stage / "file")!r}, os.O_CREAT | os.O_RDWR)
+assert file > 2
+print("a line of the log", file=sys.stderr)
+sys.exit(code)
+"""
+    words = ["sh", "-c", f'exec "$0" -c "$1" {closed}', sys.executable, script]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    assert (stage / "file").read_text() == ""
 
 
 def test_only_the_standard_library_is_imported() -> None:

@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
+from rumor_client import Client
 from rumor_server.statistics.mechanisms import tally_of
 from rumor_server.statistics.tally import Tally
 from rumor_shared.metric import Metric
-from rumor_simulations.audit.client import installed_client
+from rumor_shared.wire import ID_BYTES
+from rumor_simulations.audit.certificate import enumerated
 from rumor_simulations.population import PopulationCounts
 
 Cells = tuple[int, ...]
@@ -36,13 +38,11 @@ def increment(metric: Metric, cohort: int, payload: bytes) -> Cells:
 
 
 def report_law(metric: Metric, text: str) -> JointLaw:
-    """Return the law of what one device adds: its cohort is uniform."""
-    client, mechanism = installed_client(metric), metric.mechanism
+    """Return the law of what one device adds, by enumeration of all that its client does."""
     law: JointLaw = {}
-    for cohort in range(mechanism.cohorts):
-        for payload, p in client.report_law(metric, text, cohort, 100_000).items():
-            cells = increment(metric, cohort, payload)
-            law[cells] = law.get(cells, Fraction(0)) + p / mechanism.cohorts
+    for name, p in enumerated(metric, text, Client, 100_000).report.items():
+        cells = increment(metric, int.from_bytes(name[:4], "little"), name[4 + ID_BYTES :])
+        law[cells] = law.get(cells, Fraction(0)) + p
     return law
 
 

@@ -24,7 +24,7 @@ FALSE_ALARM = 1e-6
 Z = 5.73
 RUNS = 3000
 
-MEMORY = {"epsilon_first_report": 1, "epsilon_infinity": 2}
+MEMORY = {"epsilon_first_report": 1, "epsilon_infinity": 2, "max_values": 1}
 TINY: dict[str, dict[str, Any]] = {
     "binary": {"values": 2, "epsilon": 1},
     "krr": {"values": 3, "epsilon": 1},

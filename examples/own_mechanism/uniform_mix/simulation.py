@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 
 from rumor_server.statistics.tally import Tally
@@ -33,6 +35,11 @@ class UniformMixModel(Part[UniformMix], NumberReports, PopulationModel):
         p, q = self.mechanism.support()
         own = np.array([self.metric.indices[text] for text in texts])
         return scored(log_ratio(p / q), integers(payloads)[:, None] == own)
+
+    def chance(self, number: int, text: str, cohort: int) -> Fraction:
+        """Return p of the device's own value, q of each other."""
+        p, q = self.mechanism.support()
+        return p if number == self.metric.indices[text] else q
 
     def scaled_metric(self) -> Metric:
         """Return the metric itself: at most 256 values are few."""

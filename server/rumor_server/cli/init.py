@@ -81,8 +81,9 @@ def _write_samples(folder: Path, *, as_json: bool) -> None:
 
 
 def _make_keys(folder: Path) -> dict[str, str]:
+    from rumor_server.access import Scope
     from rumor_server.operations.keyring import create_key
-    from rumor_server.settings import Scope, Settings
+    from rumor_server.settings import Settings
     from rumor_server.storage.operator_tables import Control  # most people begin without keys
     from rumor_server.storage.sqlite.store import SqliteStore
 

@@ -11,12 +11,12 @@ from typing import Annotated
 
 import typer
 
+from rumor_server.access import Scope
 from rumor_server.cli.database import Database, SettingsFile, settings_of
 from rumor_server.cli.typer_main import AsJson, fail, print_json, run
 from rumor_server.clock import system_day
 from rumor_server.errors import KeyProblem
 from rumor_server.operations.keyring import check_key, create_key, revoke_key
-from rumor_server.settings import Scope
 from rumor_server.storage.keys import Key, list_keys
 from rumor_server.storage.open_store import open_store
 from rumor_server.storage.operator_tables import Control

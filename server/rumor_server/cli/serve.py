@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -27,11 +28,13 @@ def serve(
         str | None, typer.Option(help="The SQLite file, made if absent; or postgresql://...")
     ] = None,
     host: Annotated[str | None, typer.Option(help="The address to listen on.")] = None,
-    port: Annotated[int | None, typer.Option(help="The port; 0 takes a free one.")] = None,
+    port: Annotated[str | None, typer.Option(help="The port; 0 takes a free one.")] = None,
     log_level: Annotated[str | None, typer.Option(help="critical to debug.")] = None,
     settings_file: SettingsFile = None,
 ) -> None:
     """Take in reports and answer with estimates, until SIGTERM or Ctrl-C.
+
+    With a settings file SIGHUP reads its log_level again; without one it stops too.
 
     What is not given comes from the environment (RUMOR_REGISTRY, ...), then the settings file; see
     `rumor settings`.
@@ -49,7 +52,9 @@ def serve(
     from rumor_server import serving
 
     try:
-        started = serving.run(load_settings(options, file=settings_file))
+        look_up = partial(load_settings, options, file=settings_file)
+        # Only a file can say something else by then.
+        started = serving.run(look_up(), None if settings_file is None else look_up)
     except (RumorError, OSError) as error:
         raise fail("serve", error) from None
     if not started:

@@ -14,13 +14,14 @@ from datetime import date
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from rumor_server.errors import AccessRefused, KeyRequired, Overloaded
+from rumor_server.access import Scope as KeyScope
+from rumor_server.access import is_loopback
+from rumor_server.errors import AccessRefused, KeyRequired
 from rumor_server.http.counters import Counters
 from rumor_server.http.ip_rate_limit import IpRateLimit
 from rumor_server.http.problem import problem_of
 from rumor_server.http.quota import KeyQuotas, current_key
 from rumor_server.operations.keyring import Keyring
-from rumor_server.settings import Scope as KeyScope
 from rumor_server.storage.keys import Key
 from rumor_shared.errors import RumorError
 from rumor_shared.wire import REGISTRY_PATH, REPORTS_PATH, RETRACTIONS_PATH
@@ -29,7 +30,6 @@ from rumor_shared.wire import REGISTRY_PATH, REPORTS_PATH, RETRACTIONS_PATH
 PUBLIC = frozenset({"/healthz", "/readyz", "/version", "/docs", "/openapi.json", REGISTRY_PATH})
 DEVICE = frozenset({REPORTS_PATH, RETRACTIONS_PATH})
 METRICS = "/metrics"
-_RETRY_SECONDS = 2
 _CHALLENGES = ("Bearer", 'Basic realm="Rumor", charset="UTF-8"')
 _READS = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -55,8 +55,9 @@ class Authentication:
         counters: Counters,
         *,
         is_open: frozenset[KeyScope],
+        undecided: frozenset[KeyScope],
+        host: str,
         today: Callable[[], date],
-        open_requests: int,
         check_in_force: Callable[[], None],
         origins: Collection[str],
     ) -> None:
@@ -65,8 +66,9 @@ class Authentication:
         self._quotas = quotas
         self._addresses = addresses
         self._open = is_open
+        self._undecided = undecided
+        self._host = host
         self._today = today
-        self._slots = open_requests
         self._counters = counters
         self._check_in_force = check_in_force
         self._origins = origins
@@ -76,22 +78,15 @@ class Authentication:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        if self._slots <= 0:
-            await self._refuse(Overloaded(_RETRY_SECONDS), scope, receive, send)
-            return
-        self._slots -= 1
         try:
-            try:
-                current_key.set(await self._admit(scope))
-            except RumorError as error:
-                await self._refuse(error, scope, receive, send)
-                return
-            await self._app(scope, receive, send)
-        finally:
-            self._slots += 1
+            current_key.set(await self._admit(scope))
+        except RumorError as error:
+            await self._refuse(error, scope, receive, send)
+            return
+        await self._app(scope, receive, send)
 
     async def _refuse(self, error: RumorError, scope: Scope, receive: Receive, send: Send) -> None:
-        answer = problem_of(error)
+        answer = problem_of(error, sends_reports=scope["path"] in DEVICE)
         self._counters.refused[answer.status_code] += 1
         # What is refused unread would be read as the next request, were the socket kept.
         if scope["method"] not in _READS:
@@ -112,17 +107,61 @@ class Authentication:
             self._keyring.used(key)
             await self._quotas.take_request(key)
             return key
+        # Wrong keys count as none: whoever tries them is as limited as whoever has none.
+        self._addresses.take(scope)
         if wanted not in self._open:
             raise _refusal(wanted, given, key, self._today())
-        self._addresses.take(scope)
+        if wanted in self._undecided:
+            check_host(scope, self._host)
         return None
 
     def _check_csrf(self, scope: Scope) -> None:
-        """Refuse what another site's page makes a reader's browser send with the reader's key."""
+        """Refuse what another site's page makes a reader's browser send with the reader's key.
+
+        Browsers that don't say where from (Sec-Fetch-Site) name an origin; programs do neither.
+        """
         headers = dict(scope["headers"])
-        foreign = headers.get(b"sec-fetch-site", b"none") not in (b"none", b"same-origin")
-        if foreign and headers.get(b"origin", b"").decode("latin-1") not in self._origins:
+        origin = headers.get(b"origin", b"").decode("latin-1")
+        site = headers.get(b"sec-fetch-site")
+        if site is not None:
+            foreign = site not in (b"none", b"same-origin")
+        else:
+            own = headers.get(b"host", b"").decode("latin-1")
+            foreign = bool(origin) and not _is_same_host(origin, own)
+        if foreign and origin not in self._origins:
             raise AccessRefused("pages of another site may not send this; see cors_origins")
+
+
+def check_host(scope: Scope, own: str) -> None:
+    """Refuse a name that isn't this machine's, where what is open is so for this machine alone.
+
+    A page of another site may have its own name point here (DNS rebinding), and would then read
+    what the browser takes for that site's. An address is nobody's name, and programs may send none.
+    """
+    host = dict(scope["headers"]).get(b"host", b"").decode("latin-1").lower()
+    name = _bare_host(host)
+    if name in ("", "localhost", own.lower()) or name.endswith(".localhost") or is_loopback(name):
+        return
+    raise AccessRefused(
+        "this is open to this machine alone: call it as localhost, or decide the setting "
+        "ingest_access, read_access or metrics_access"
+    )
+
+
+def _bare_host(host: str) -> str:
+    """Return a host without its port; an IPv6 address without its brackets."""
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.partition(":")[0]
+
+
+def _is_same_host(origin: str, host: str) -> bool:
+    """Return whether an origin is of a host; its port counts where both name one."""
+    scheme, _, place = origin.partition("://")
+    if not place or not scheme:
+        return False
+    ports = [text.rpartition(":")[2] for text in (place, host) if text.rpartition(":")[2].isdigit()]
+    return _bare_host(place) == _bare_host(host) and len(set(ports)) <= 1
 
 
 def _given(scope: Scope, wanted: KeyScope) -> str | None:

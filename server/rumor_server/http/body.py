@@ -20,6 +20,7 @@ from rumor_server.errors import (
     BodyTooLarge,
     BodyTooSlow,
     BrokenGzip,
+    Overloaded,
     UnsupportedMedia,
 )
 from rumor_shared.wire import JSON, MAX_BATCH_BYTES, MSGPACK
@@ -30,6 +31,9 @@ _DISCARD_BYTES = 16 * MAX_BATCH_BYTES
 # zlib's window bits for "gzip header expected".
 _GZIP = 16 + zlib.MAX_WBITS
 _TYPES = frozenset({JSON, MSGPACK})
+# What all bodies of a process that are not there yet may hold together: 256 of a batch's largest.
+MAX_UNFINISHED_BYTES = 256 * MAX_BATCH_BYTES
+_RETRY_SECONDS = 2
 
 
 class Disconnected(Exception):
@@ -64,7 +68,8 @@ async def read_body(
 
     Raises BrokenGzip, BadRequest for gzip that ends too early, BodyTooSlow where the whole took
     longer than `seconds`, BodyTooLarge where it passes the limit on the wire or inflated,
-    UnsupportedMedia for an unknown encoding, and Disconnected.
+    UnsupportedMedia for an unknown encoding, Overloaded where too many others are unfinished, and
+    Disconnected.
     """
     inflater = zlib.decompressobj(_GZIP) if is_gzip(headers) else None
     length = headers.get("content-length", "")
@@ -120,23 +125,49 @@ async def _read(
     message: Message, receive: Receive, inflater: zlib._Decompress | None, limit: int
 ) -> bytes:
     body = bytearray()
-    wire = 0
-    while True:
-        chunk, more = _chunk(message)
-        wire += len(chunk)
-        if inflater is not None:
-            chunk = _inflate(inflater, chunk, limit - len(body))
-        if wire > limit or len(body) + len(chunk) > limit:
-            if more:
-                await _discard(receive, wire)
-            raise _too_large(limit)
-        body += chunk
-        if not more:
-            break
-        message = await receive()
+    wire = held = 0
+    try:
+        while True:
+            chunk, more = _chunk(message)
+            wire += len(chunk)
+            if inflater is not None:
+                chunk = _inflate(inflater, chunk, limit - len(body))
+            if wire > limit or len(body) + len(chunk) > limit:
+                if more:
+                    await _discard(receive, wire)
+                raise _too_large(limit)
+            body += chunk
+            if not more:
+                break
+            _unfinished.hold(len(chunk))
+            held += len(chunk)
+            message = await receive()
+    finally:
+        _unfinished.release(held)
     if inflater is not None and not inflater.eof:
         raise BadRequest("the gzip body ends too early; send it whole")
     return bytes(body)
+
+
+class Unfinished:
+    """How many bytes all bodies hold that have begun and are not there yet: `most` at a time."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._held = 0
+
+    def hold(self, size: int) -> None:
+        """Count bytes. Raises Overloaded where there would be too many."""
+        if self._held + size > self._most:
+            raise Overloaded(_RETRY_SECONDS)
+        self._held += size
+
+    def release(self, size: int) -> None:
+        """Count bytes no longer."""
+        self._held -= size
+
+
+_unfinished = Unfinished(MAX_UNFINISHED_BYTES)
 
 
 def _chunk(message: Message) -> tuple[bytes, bool]:

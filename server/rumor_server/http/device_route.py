@@ -48,7 +48,7 @@ class DeviceRoute(ABC):
         except Disconnected:
             return
         except Exception as error:
-            response = problem_of(error)
+            response = problem_of(error, sends_reports=True)
             if response.status_code == HTTPStatus.INTERNAL_SERVER_ERROR:
                 log_fault(log, "a batch", error)
             await response(scope, receive, send)

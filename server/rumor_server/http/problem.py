@@ -31,13 +31,14 @@ from rumor_shared.wire import PROBLEM
 
 
 class Outcome(NamedTuple):
-    """What an error becomes: `detail` where its own words are for the log, whether to hang up.
+    """What an error becomes: what a reader and a device hear, where its own words are for the log.
 
     What is refused unread would be read as the next request, were its socket kept.
     """
 
     status: int
     detail: str = ""
+    device_detail: str = ""
     retry_after: int = 0
     closes: bool = False
 
@@ -54,15 +55,21 @@ OUTCOMES: Mapping[type[BaseException], Outcome] = {
     AccessRefused: Outcome(403),
     KeyRequired: Outcome(401),
     TooManyRequests: Outcome(429),
-    Overloaded: Outcome(503),
+    Overloaded: Outcome(
+        503,
+        "the collector has too much to do just now; ask again later",
+        "too many reports wait to be written; send them again later",
+    ),
     StoreError: Outcome(
         503,
+        "the database can't be used just now; ask again in some seconds",
         "the commit failed or its outcome is unknown; send the same reports again",
         retry_after=5,
     ),
     # A full disk is mended by people: no use in asking again within minutes.
     DiskAlmostFull: Outcome(
         507,
+        "the collector's disk is almost full; ask again later",
         "the collector's disk is almost full; send the same reports again later",
         retry_after=600,
     ),
@@ -100,13 +107,17 @@ def status_of(error: Exception) -> int:
     return outcome_of(error).status
 
 
-def problem_of(error: Exception) -> Response:
-    """Return the response for an exception of ours, and 500 for any other."""
+def problem_of(error: Exception, *, sends_reports: bool = False) -> Response:
+    """Return the response for an exception of ours, and 500 for any other.
+
+    Who `sends_reports` hears what to do with them; everyone else, when to ask again.
+    """
     outcome = outcome_of(error)
     wait = outcome.retry_after
     if isinstance(error, Overloaded | TooManyRequests):
         wait = error.retry_after
-    response = problem(outcome.status, outcome.detail or str(error))
+    detail = (outcome.device_detail if sends_reports else "") or outcome.detail or str(error)
+    response = problem(outcome.status, detail)
     if wait:
         response.headers["Retry-After"] = str(wait)
     if outcome.closes:

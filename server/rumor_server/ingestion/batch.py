@@ -46,8 +46,13 @@ class Report(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
 class Envelope(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is said once for all that one device sends of one UTC day."""
 
-    sdk: Annotated[str, Meta(pattern=r"^[!-~]{1,64}$", description="name/version of the client")]
-    day: Annotated[str, Meta(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$", description="UTC day")]
+    # `$` would let a line end follow; what nothing may follow means the same in every dialect.
+    sdk: Annotated[
+        str, Meta(pattern=r"^[!-~]{1,64}(?![\s\S])", description="name/version of the client")
+    ]
+    day: Annotated[
+        str, Meta(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(?![\s\S])", description="UTC day")
+    ]
     pseudonym: Annotated[
         bytes,
         Meta(

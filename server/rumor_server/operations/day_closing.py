@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 from functools import partial
 
@@ -27,16 +27,24 @@ log = logging.getLogger(__name__)
 class Hold:
     """Postpones the closing of several days at once, which a clock far ahead would ask for.
 
-    A collector that was off for some days meets it too, and closes a day later.
+    A collector that was off for some days meets it too, and closes a day later. Not so one whose
+    `max_age_days` was lowered: devices report of today, so the clock is right.
     """
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
         self._until: float | None = None
 
-    def holds(self, closed: date, through: date) -> bool:
-        """Return whether days after `closed` must not be closed up to `through` yet."""
-        if closed == date.min or through - closed <= timedelta(days=STEP_DAYS):
+    def holds(
+        self, closed: date, through: date, devices_agree: Callable[[], bool] = lambda: False
+    ) -> bool:
+        """Return whether days after `closed` must not be closed up to `through` yet.
+
+        `devices_agree` says whether what was counted last speaks for the clock; it is asked only
+        where the clock is in doubt.
+        """
+        is_step = closed == date.min or through - closed <= timedelta(days=STEP_DAYS)
+        if is_step or (self._until is None and devices_agree()):
             self._until = None
             return False
         if self._until is None:
@@ -56,13 +64,16 @@ async def close_old_days(
     today: Callable[[], date],
     max_age_days: int,
     seconds: float,
+    metrics: Sequence[str] = (),
 ) -> None:
     """Close what is past `max_age_days`, now and every so many `seconds`, until cancelled."""
     hold = Hold()
     while True:
-        through = today() - timedelta(days=max_age_days + 1)
+        day = today()
+        through = day - timedelta(days=max_age_days + 1)
         try:
-            closed = await writer.call(partial(_close, through, receipts, hold))
+            agree = partial(_reported_of, day, metrics)
+            closed = await writer.call(partial(_close, through, receipts, hold, agree))
             log.info("days are closed through %s", closed)
         except (StoreError, Overloaded) as error:
             log.warning("days were not closed: %s", error)
@@ -79,9 +90,21 @@ async def compact_deltas(writer: Writer, seconds: float = COMPACT_SECONDS) -> No
         await asyncio.sleep(seconds)
 
 
-def _close(through: date, receipts: Receipts, hold: Hold, store: Store) -> date:
+def _reported_of(day: date, metrics: Sequence[str], store: Store) -> bool:
+    """Return whether a report of about this day was counted: a device's clock says the same."""
+    newest = (days[1] for name in metrics if (days := store.days(name)) is not None)
+    return max(newest, default=date.min) >= day - timedelta(days=STEP_DAYS)
+
+
+def _close(
+    through: date,
+    receipts: Receipts,
+    hold: Hold,
+    devices_agree: Callable[[Store], bool],
+    store: Store,
+) -> date:
     closed = store.close_days(date.min)
-    if hold.holds(closed, through):
+    if hold.holds(closed, through, lambda: devices_agree(store)):
         return closed
     closed = store.close_days(through)
     receipts.forget(closed)

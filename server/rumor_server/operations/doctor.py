@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import StrEnum
 
+from rumor_server.access import Scope, open_scopes, parse_proxies
 from rumor_server.errors import SettingsError
-from rumor_server.settings import Scope, Settings, open_scopes, parse_proxies
-from rumor_server.storage.figures import read_figures
+from rumor_server.settings import Settings
+from rumor_server.storage.figures import oldest_id, read_figures
 from rumor_server.storage.keys import list_keys
 from rumor_server.storage.open_store import open_store
 from rumor_server.storage.operator_tables import Control
@@ -156,22 +157,29 @@ def _registry(settings: Settings, today: date, found: list[Finding]) -> Registry
 
 
 def _retention(control: Control, registry: Registry | None, today: date) -> Iterator[Finding]:
-    figures = read_figures(control)
-    if registry is None or figures.oldest_kept is None:
+    kept = [day for day in (read_figures(control).oldest_kept, oldest_id(control)) if day]
+    if not kept:
         yield Finding(Level.OK, "retention", "nothing is kept of any device")
         return
-    past = (today - timedelta(days=registry.max_age_days) - figures.oldest_kept).days
+    oldest = min(kept)
+    if registry is None:
+        yield Finding(
+            Level.WARNING,
+            "retention",
+            f"the oldest ids and spend are of {oldest}; without a registry nobody knows for how "
+            "long they may be kept",
+        )
+        return
+    past = (today - timedelta(days=registry.max_age_days) - oldest).days
     if past > 0:
         yield Finding(
             Level.WRONG,
             "retention",
-            f"ids and spend of {figures.oldest_kept} outlived max_age_days by {past}; "
+            f"ids and spend of {oldest} outlived max_age_days by {past}; "
             "a running collector closes days by itself: see its log",
         )
     else:
-        yield Finding(
-            Level.OK, "retention", f"the oldest ids and spend are of {figures.oldest_kept}"
-        )
+        yield Finding(Level.OK, "retention", f"the oldest ids and spend are of {oldest}")
 
 
 def _clock(control: Control, today: date) -> Iterator[Finding]:

@@ -16,8 +16,8 @@ import time
 from collections.abc import Mapping
 from datetime import date
 
+from rumor_server.access import Scope
 from rumor_server.errors import KeyProblem
-from rumor_server.settings import Scope
 from rumor_server.storage.keys import Key, add_key, end_key, list_keys, note_use
 from rumor_server.storage.operator_tables import Control
 

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import sys
+import time
 import traceback
+from collections.abc import Callable
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any
@@ -64,3 +67,38 @@ def _bare(kind: type[BaseException], trace: TracebackType | None) -> list[str]:
         for frame in traceback.extract_tb(trace, limit=-20)
     ]
     return [f"{kind.__module__}.{kind.__qualname__}", *lines]
+
+
+class Throttled:
+    """A logger of what strangers cause at any rate: one line in `pause` seconds, with a count."""
+
+    def __init__(
+        self,
+        log: logging.Logger,
+        pause: float = 1.0,
+        seconds: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._log = log
+        self._pause = pause
+        self._seconds = seconds
+        self._since: dict[str, tuple[float, int]] = {}
+
+    def info(self, message: str, *arguments: object) -> None:
+        """Log at the level info."""
+        self._write(logging.INFO, message, arguments)
+
+    def warning(self, message: str, *arguments: object) -> None:
+        """Log at the level warning."""
+        self._write(logging.WARNING, message, arguments)
+
+    def _write(self, level: int, message: str, arguments: tuple[object, ...]) -> None:
+        if not self._log.isEnabledFor(level):
+            return
+        now = self._seconds()
+        last, unsaid = self._since.get(message, (-math.inf, 0))
+        if now - last < self._pause:
+            self._since[message] = last, unsaid + 1
+            return
+        self._since[message] = now, 0
+        again = f" (and {unsaid} times more before)" if unsaid else ""
+        self._log.log(level, message + again, *arguments)

@@ -56,7 +56,7 @@ def costs_of(metric: Metric, registry: Registry, fake_share: float) -> Costs:
     shift = fake_shift(mechanism, fake_share)
     return Costs(
         reports_a_day=most,
-        a_day=mechanism.epsilon_day(most),
+        a_day=most * mechanism.epsilon_report,
         life=min(caps, default=None),
         linking_bits=linking_bits(mechanism),
         fakes_up=shift.up,
@@ -69,14 +69,7 @@ def costs_of(metric: Metric, registry: Registry, fake_share: float) -> Costs:
 def reports_a_day(metric: Metric, registry: Registry) -> int:
     """Return how many reports of a metric one device may make a day, by what they cost."""
     cap = min(metric.daily_epsilon, registry.daily_epsilon)
-    low, high = 0, _MOST_REPORTS
-    while low < high:
-        middle = (low + high + 1) // 2
-        if metric.mechanism.epsilon_day(middle) <= cap:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    return min(cap // metric.mechanism.epsilon_report, _MOST_REPORTS)
 
 
 def linking_bits(mechanism: Mechanism) -> float:

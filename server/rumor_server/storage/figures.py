@@ -55,6 +55,15 @@ def read_figures(control: Control) -> Figures:
     )
 
 
+def oldest_id(control: Control) -> date | None:
+    """Return the oldest day of which an id is kept, without its key too: that reads all of them.
+
+    A restored database has ids of days whose keys were left out of the backup.
+    """
+    with control.transaction(reads_only=True) as statements:
+        return _day(statements.rows("SELECT min(day) FROM ids")[0][0])
+
+
 def _known(days: list[int | date | None]) -> list[date]:
     return [found for day in days if (found := _day(day)) is not None]
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 
-from rumor_server.settings import Scope
+from rumor_server.access import Scope
 from rumor_server.storage.operator_tables import Control, Statements
 
 _COLUMNS = (

@@ -25,7 +25,7 @@ from rumor_server.statistics.mechanisms import estimate_metric, tally_of
 from rumor_server.statistics.tally import Tally
 from rumor_shared.mechanism import Mechanism
 from rumor_shared.metric import Metric
-from rumor_simulations.audit.client import installed_client
+from rumor_simulations.audit.device import FreshDevices
 from rumor_simulations.audit.trials import pooled_randomness
 from rumor_simulations.mechanisms import evidence, population_tally
 from rumor_simulations.mechanisms.population_model import Forger
@@ -134,9 +134,9 @@ def craft(
 def _items(
     metric: Metric, targets: Sequence[str], fakes: int, rng: np.random.Generator
 ) -> list[bytes]:
-    client, live = installed_client(metric), pooled_randomness()
+    devices, live = FreshDevices(), pooled_randomness()
     return [
-        client.first_report(metric, targets[i], 0, live)
+        devices.first_answer(metric, targets[i], live).payload
         for i in rng.integers(len(targets), size=fakes).tolist()
     ]
 

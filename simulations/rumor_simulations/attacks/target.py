@@ -45,9 +45,7 @@ def target(registry: Registry, metric: Metric) -> Target:
     mechanism = metric.mechanism
     texts = mechanism.values or tuple(f"candidate {i}" for i in range(OPEN_TEXTS))
     cap = min(metric.daily_epsilon, registry.daily_epsilon)
-    a_day = 1
-    while a_day < MOST_A_DAY and mechanism.epsilon_day(a_day + 1) <= cap:
-        a_day += 1
+    a_day = max(1, min(MOST_A_DAY, cap // mechanism.epsilon_report))
     lives = [c for c in (metric.lifetime_epsilon, registry.lifetime_epsilon) if c is not None]
     return Target(metric, texts[:MOST_TEXTS], a_day, _within(metric, min(lives, default=None)))
 

@@ -1,8 +1,9 @@
-"""The audit: attack the installed client, and say how much it gives away and what it declares.
+"""Attack the installed client, and say how much it gives away beside what it declares.
 
-Read `exact_law` and `certificate` (every output with its exact probability), then `trials`,
-`events`, `bounds` and `loss` (what can be concluded from many runs), and `mechanism_audit`, which
-does both on `client`. `pipeline`, with `device_bench` and `probe`, audits what a device does over
-days, crashes and retries. `plan` says what is audited, `report` what was found; `self_check` is the
-short form for `rumor doctor`. `peers` and `peer_reports` hold published software to the same.
+Read `device` (a first report, by the functions that an app runs), `exact_law` and `certificate`
+(every outcome, held against the declared law), `source` (where chance comes from), then the attack:
+`trials`, `events`, `bounds`, `loss`. `mechanism_audit` puts both together; `pipeline` tries what
+surrounds the noise, with `device_bench` and, in processes of their own, `probe`. `plan` says what
+is audited, `report` prints it, `self_check` is the short form that `rumor doctor` runs. `peers`
+holds other software to the same audit, by its reports (`peer_reports`).
 """

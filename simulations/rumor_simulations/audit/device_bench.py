@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -12,15 +12,13 @@ from typing import Any
 from rumor_client import Client, NoAnswer, Request, Response
 from rumor_client.perturbation.randomness import Randomness, system_randomness
 from rumor_shared.registry import Registry, registry_of
+from rumor_simulations.audit.device import Maker
 
 ENDPOINT = "https://collector.invalid"
 PERMANENT = "permanent"
 FRESH = "fresh"
 OPEN = "open"
 VALUES = tuple(f"v{i}" for i in range(64))
-
-# What makes a client: `rumor_client.Client`, or one with a fault.
-Maker = Callable[..., Client]
 
 
 def bench_registry() -> Registry:

@@ -11,17 +11,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import log, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rumor_shared.epsilon import MICRO
-from rumor_shared.mechanisms.rappor import Rappor
 from rumor_shared.metric import Metric
-from rumor_shared.probability import ONE
 from rumor_simulations.mechanisms import evidence
+from rumor_simulations.mechanisms.population_model import MemoisedModel
+from rumor_simulations.mechanisms.table import population_model
 from rumor_simulations.population import Counts, Octets
 
 Marks = NDArray[np.bool_]
@@ -47,13 +47,37 @@ class WorstEvent:
         return both[:, 0] - both[:, 1] >= whole - _ROUNDING
 
 
+@dataclass(frozen=True)
+class Support:
+    """The reports that support `text`: each speaks for it, if to different degrees."""
+
+    metric: Metric
+    text: str
+
+    def marks(self, payloads: Octets, cohorts: Counts) -> Marks:
+        """Return bool (reports,): in which reports the event came."""
+        supports: Marks = evidence(self.metric, payloads, cohorts, (self.text,))[:, 0] > _ROUNDING
+        return supports
+
+    @property
+    def chance(self) -> float | None:
+        """How likely a report of `text` supports it, None where that is more than yes or no."""
+        mechanism = self.metric.mechanism
+        law, pair = mechanism.bit_law(), mechanism.support()
+        if pair is None or pair[0] < pair[1] or (law is not None and law.most > 1):
+            return None
+        return float(pair[0])
+
+
 def permanent_metric(metric: Metric) -> Metric:
     """Return a metric whose reports are the permanent answers of `metric`, of their epsilon.
 
-    RAPPOR's permanent answer is its report with p = 0 and q = 1.
+    Raises TypeError for a mechanism whose population model says nothing of permanent answers.
     """
-    mechanism = Rappor.of(metric.mechanism)
-    return replace(metric, mechanism=replace(mechanism, p_set=0, q_set=ONE))
+    model = population_model(metric)
+    if not isinstance(model, MemoisedModel):
+        raise TypeError(f"metric {metric.name!r}: its population model is no MemoisedModel")
+    return model.permanent_metric()
 
 
 def discover(
@@ -61,15 +85,18 @@ def discover(
 ) -> Callable[[Octets, Counts], Marks]:
     """Choose an event that seems likelier under `value` than under `other`, from their trials.
 
-    It is either a set of whole reports or one bit at one value, whichever has the larger score:
-    the logarithm of its ratio less two of its own standard errors.
+    It is a set of whole reports, a set of cohorts or one bit at one value, whichever has the
+    largest score: the logarithm of its ratio less two of its own standard errors.
     """
-    score, event = _best_reports(value, other)
-    bit_score, bit_event = _best_bit(value[0], other[0])
-    return event if score >= bit_score else bit_event
+    found = [
+        _best_names(value, other, _reports),
+        _best_names(value, other, _cohorts),
+        _best_bit(value[0], other[0]),
+    ]
+    return max(found, key=lambda scored: scored[0])[1]
 
 
-def _names(payloads: Octets, cohorts: Counts) -> list[bytes]:
+def _reports(payloads: Octets, cohorts: Counts) -> list[bytes]:
     width = payloads.shape[1]
     joined = payloads.tobytes()
     return [
@@ -78,10 +105,16 @@ def _names(payloads: Octets, cohorts: Counts) -> list[bytes]:
     ]
 
 
-def _best_reports(
-    value: tuple[Octets, Counts], other: tuple[Octets, Counts]
+def _cohorts(payloads: Octets, cohorts: Counts) -> list[bytes]:
+    return [cohort.to_bytes(4, "little") for cohort in cohorts.tolist()]
+
+
+def _best_names(
+    value: tuple[Octets, Counts],
+    other: tuple[Octets, Counts],
+    names: Callable[[Octets, Counts], list[bytes]],
 ) -> tuple[float, Callable[[Octets, Counts], Marks]]:
-    here, there = Counter(_names(*value)), Counter(_names(*other))
+    here, there = Counter(names(*value)), Counter(names(*other))
     seen = [name for name, count in here.items() if count >= _SEEN]
     seen.sort(key=lambda name: (there[name] + 0.5) / here[name])
     best, chosen, hits, false_hits = float("-inf"), 0, 0, 0
@@ -94,7 +127,7 @@ def _best_reports(
     event = frozenset(seen[:chosen])
 
     def marks(payloads: Octets, cohorts: Counts) -> Marks:
-        return np.array([name in event for name in _names(payloads, cohorts)], dtype=np.bool_)
+        return np.array([name in event for name in names(payloads, cohorts)], dtype=np.bool_)
 
     return best, marks
 

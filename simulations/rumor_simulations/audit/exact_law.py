@@ -9,18 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from typing import TypeVar
 
 from rumor_client.perturbation.randomness import Randomness
-from rumor_shared.probability import as_fraction
+from rumor_shared.probability import HALF, as_fraction
+from rumor_shared.wire import ID_BYTES
 
 Law = dict[bytes, Fraction]
+T = TypeVar("T")
+
+# So many fair bits are an id. Whoever let a value into one would show it in place of 0.
+OPAQUE_BITS = 8 * ID_BYTES
 
 
 class UndeclaredChance(RuntimeError):
     """The client drew random bytes without one of the three draws, so it can't be enumerated."""
 
     def __init__(self) -> None:
-        super().__init__("the client reads bytes outside bernoulli, below and bits; sample it")
+        super().__init__("the client draws chance otherwise than by bernoulli, below and bits")
 
 
 class TooManyOutcomes(RuntimeError):
@@ -67,7 +73,9 @@ class Branching(Randomness):
         return self._choose(n, lambda outcome: Fraction(1, n))
 
     def bits(self, count: int, set_mask: int, if_set: int, if_clear: int) -> int:
-        """Branch on every vector."""
+        """Branch on every vector, but for the fair bits of an id: one stands for all of them."""
+        if count >= OPAQUE_BITS and not set_mask and if_clear == HALF:
+            return 0
 
         def probability(outcome: int) -> Fraction:
             product = Fraction(1)
@@ -83,7 +91,7 @@ def _no_bytes(size: int) -> bytes:
     raise UndeclaredChance
 
 
-def branches(run: Callable[[Randomness], bytes], limit: int) -> Iterator[tuple[bytes, Fraction]]:
+def branches(run: Callable[[Randomness], T], limit: int) -> Iterator[tuple[T, Fraction]]:
     """Yield every outcome of `run` with its exact probability.
 
     Raises TooManyOutcomes for draws that branch more than `limit` times on one path.

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rumor_shared.metric import Metric
-from rumor_simulations.audit.bounds import Contrast
-from rumor_simulations.audit.client import Client
-from rumor_simulations.audit.events import WorstEvent, discover, permanent_metric
+from rumor_simulations.audit.bounds import Contrast, rate_high, rate_low
+from rumor_simulations.audit.events import Support, WorstEvent, discover, permanent_metric
 from rumor_simulations.audit.trials import Trials
 from rumor_simulations.population import Counts, Octets
 
@@ -24,10 +23,28 @@ _MOST_BYTES = 1 << 26
 
 
 @dataclass(frozen=True)
+class Rate:
+    """How often reports of a value supported it, and how often they should."""
+
+    hits: int
+    trials: int
+    chance: float
+
+    def wrong(self, alpha: float) -> bool:
+        """Return whether the rate isn't the chance; wrong with probability at most alpha."""
+        low = rate_low(self.hits, self.trials, alpha / 2)
+        return not low <= self.chance <= rate_high(self.hits, self.trials, alpha / 2)
+
+
+@dataclass(frozen=True)
 class Loss:
-    """What each event showed; the worst events first, then those that were chosen from data."""
+    """What each event showed; the worst events first, then those that were chosen from data.
+
+    `supports` are the rates of support of each value by its own reports.
+    """
 
     contrasts: tuple[Contrast, ...]
+    supports: tuple[Rate, ...]
 
     def low(self, alpha: float) -> float:
         """Return epsilon that the true loss is below with probability at most alpha."""
@@ -40,7 +57,6 @@ class Loss:
 
 def measure_loss(
     metric: Metric,
-    client: Client,
     pair: tuple[str, str],
     trials: int,
     *,
@@ -49,8 +65,10 @@ def measure_loss(
 ) -> Loss:
     """Run `trials` devices of each value, in `pool` if given. Raises WrongLength."""
     judged = permanent_metric(metric) if permanent else metric
-    events = (WorstEvent(judged, *pair), WorstEvent(judged, *reversed(pair)))
-    jobs = [(Trials(metric, client, text, trials, permanent), events) for text in pair]
+    worst = (WorstEvent(judged, *pair), WorstEvent(judged, *reversed(pair)))
+    jobs = [
+        (Trials(metric, text, trials, permanent), (*worst, Support(judged, text))) for text in pair
+    ]
     runner = map if pool is None else pool.map
     one, other = runner(_run, jobs)
     return Loss(
@@ -59,7 +77,12 @@ def measure_loss(
             Contrast(other.hits[1], trials, one.hits[1], trials),
             _chosen(one, other),
             _chosen(other, one),
-        )
+        ),
+        tuple(
+            Rate(sample.hits[2], trials, chance)
+            for sample, text in ((one, pair[0]), (other, pair[1]))
+            if (chance := Support(judged, text).chance) is not None
+        ),
     )
 
 
@@ -70,7 +93,7 @@ class _Sample:
     judging: tuple[Octets, Counts]
 
 
-def _run(job: tuple[Trials, tuple[WorstEvent, ...]]) -> _Sample:
+def _run(job: tuple[Trials, tuple[WorstEvent | Support, ...]]) -> _Sample:
     trials, events = job
     length = trials.metric.mechanism.payload_bytes
     hits = [0] * len(events)

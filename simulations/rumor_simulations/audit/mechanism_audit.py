@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
 
+from rumor_client import Client
 from rumor_shared.epsilon import MICRO
 from rumor_shared.metric import Metric
-from rumor_simulations.audit.certificate import (
-    OPEN_TEXTS,
-    Certificate,
-    certify_permanent,
-    certify_report,
-)
-from rumor_simulations.audit.client import Client, installed_client
+from rumor_simulations.audit.certificate import OPEN_TEXTS, Certificate, certify
+from rumor_simulations.audit.device import Maker, WrongStream
 from rumor_simulations.audit.events import WorstEvent
+from rumor_simulations.audit.exact_law import UndeclaredChance
 from rumor_simulations.audit.loss import Loss, measure_loss
 from rumor_simulations.audit.trials import Trials, WrongLength
 
@@ -57,44 +55,64 @@ class Finding:
 
 
 def audit_metric(
-    metric: Metric, trials: int, *, client: Client | None = None, pool: Executor | None = None
+    metric: Metric, trials: int, *, maker: Maker = Client, pool: Executor | None = None
 ) -> list[Finding]:
     """Audit what one report costs and, where answers are permanent, what all of them cost.
 
-    `trials` devices of each of two values are run with the installed client unless another is
-    given; 0 only enumerates. `pool` runs the two values side by side.
+    `maker` makes the client whose `record` is enumerated. Then `trials` devices of each of two
+    values answer by the function that `record` calls; 0 only enumerates. `pool` runs the two values
+    side by side.
     """
-    subject = installed_client(metric) if client is None else client
-    findings = [_audit(metric, subject, trials, pool, permanent=False)]
-    if metric.mechanism.memoised:
-        findings.append(_audit(metric, subject, trials, pool, permanent=True))
-    return findings
+    claims = (False, True) if metric.mechanism.memoised else (False,)
+    try:
+        proved = certify(metric, maker)
+    except (UndeclaredChance, WrongStream) as error:
+        # What can't be enumerated for this reason is not what was declared.
+        return [_finding(metric, trials, str(error), str(error), None, permanent=p) for p in claims]
+    certificates: Sequence[Certificate | str] = (
+        [proved] * len(claims) if isinstance(proved, str) else proved
+    )
+    return [
+        _audit(metric, certificate, trials, pool, permanent=permanent)
+        for certificate, permanent in zip(certificates, claims, strict=True)
+    ]
 
 
 def _audit(
-    metric: Metric, client: Client, trials: int, pool: Executor | None, *, permanent: bool
+    metric: Metric,
+    certificate: Certificate | str,
+    trials: int,
+    pool: Executor | None,
+    *,
+    permanent: bool,
 ) -> Finding:
-    mechanism = metric.mechanism
-    infinity = mechanism.epsilon_infinity or 0
-    declared = (infinity if permanent else mechanism.epsilon_report) / MICRO
-    certify = certify_permanent if permanent else certify_report
-    certificate = certify(metric, client)
     loss, fault = None, None
     if trials:
         try:
-            pair = _pair(metric, client, permanent=permanent)
-            loss = measure_loss(metric, client, pair, trials, permanent=permanent, pool=pool)
+            pair = _pair(metric)
+            loss = measure_loss(metric, pair, trials, permanent=permanent, pool=pool)
+            fault = _measured_fault(loss, _declared(metric, permanent=permanent))
         except WrongLength as error:
             fault = str(error)
-    if loss is not None:
-        fault = _measured_fault(loss, declared)
-    if not isinstance(certificate, str) and certificate.breached:
-        fault = _certain_fault(certificate)
+    if not isinstance(certificate, str):
+        fault = _certain_fault(certificate) or fault
+    return _finding(metric, trials, certificate, fault, loss, permanent=permanent)
+
+
+def _finding(
+    metric: Metric,
+    trials: int,
+    certificate: Certificate | str,
+    fault: str | None,
+    loss: Loss | None,
+    *,
+    permanent: bool,
+) -> Finding:
     return Finding(
         metric=metric.name,
-        mechanism=mechanism.name,
+        mechanism=metric.mechanism.name,
         claim=PERMANENT if permanent else REPORT,
-        declared=declared,
+        declared=_declared(metric, permanent=permanent),
         trials=trials,
         low=None if loss is None else loss.low(ALPHA),
         high=None if loss is None else loss.high(ALPHA),
@@ -103,26 +121,46 @@ def _audit(
     )
 
 
+def _declared(metric: Metric, *, permanent: bool) -> float:
+    mechanism = metric.mechanism
+    infinity = mechanism.epsilon_infinity or 0
+    return (infinity if permanent else mechanism.epsilon_report) / MICRO
+
+
 def _measured_fault(loss: Loss, declared: float) -> str | None:
-    low = loss.low(FALSE_ALARM)
-    if low <= declared:
-        return None
-    return (
-        f"gives away epsilon {low:.3f} or more where it declares {declared:g} "
-        f"(false alarms: {FALSE_ALARM:g})"
-    )
+    low = loss.low(FALSE_ALARM / 2)
+    if low > declared:
+        return (
+            f"gives away epsilon {low:.3f} or more where it declares {declared:g} "
+            f"(false alarms: {FALSE_ALARM:g})"
+        )
+    for rate in loss.supports:
+        if rate.wrong(FALSE_ALARM / (2 * len(loss.supports))):
+            return (
+                f"supports the true value in {rate.hits / rate.trials:.4%} of reports where it "
+                f"declares {rate.chance:.4%}, so estimates are wrong "
+                f"(false alarms: {FALSE_ALARM:g})"
+            )
+    return None
 
 
-def _certain_fault(certificate: Certificate) -> str:
+def _certain_fault(certificate: Certificate) -> str | None:
     if certificate.epsilon is None:
         return "an output is possible under one value and impossible under another"
-    return (
-        f"the exact law costs epsilon {certificate.epsilon / MICRO:g} "
-        f"where it declares {certificate.declared / MICRO:g}"
-    )
+    if certificate.breached:
+        return (
+            f"the exact law costs epsilon {certificate.epsilon / MICRO:g} "
+            f"where it declares {certificate.declared / MICRO:g}"
+        )
+    if certificate.deviation:
+        return (
+            "the exact law is not the declared one: an output's probability is off by "
+            f"{float(certificate.deviation):.3g}, so estimates are wrong"
+        )
+    return None
 
 
-def _pair(metric: Metric, client: Client, *, permanent: bool) -> tuple[str, str]:
+def _pair(metric: Metric) -> tuple[str, str]:
     """Return the first and last value, or two of an open domain that hashes keep apart."""
     values = metric.mechanism.values
     if values is not None:
@@ -130,7 +168,7 @@ def _pair(metric: Metric, client: Client, *, permanent: bool) -> tuple[str, str]
     best, pair = -1, (OPEN_TEXTS[0], OPEN_TEXTS[-1])
     reports = {}
     for text in OPEN_TEXTS:
-        blocks = list(Trials(metric, client, text, _PILOT).run())
+        blocks = list(Trials(metric, text, _PILOT).run())
         reports[text] = tuple(np.concatenate(part) for part in zip(*blocks, strict=True))
     for value, other in permutations(OPEN_TEXTS, 2):
         payloads, cohorts = reports[value]

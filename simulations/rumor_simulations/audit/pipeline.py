@@ -25,6 +25,7 @@ from rumor_simulations.audit.device_bench import (
     payload_of_last,
 )
 from rumor_simulations.audit.probe import INSTALLED, MADE, named_maker, run_probe
+from rumor_simulations.audit.source import draws_are_exact, draws_decide
 
 DAYS = 10
 # Two of one process and one of the next.
@@ -45,7 +46,14 @@ def audit_pipeline(maker: str = INSTALLED) -> Iterator[Check]:
     """Yield the result of every check."""
     for promise, check in CHECKS.items():
         with tempfile.TemporaryDirectory(prefix="rumor-audit-") as folder:
-            yield Check(promise, check(Path(folder), maker))
+            yield Check(promise, _fault(check, Path(folder), maker))
+
+
+def _fault(check: Callable[[Path, str], str | None], folder: Path, maker: str) -> str | None:
+    try:
+        return check(folder, maker)
+    except Exception as error:
+        return f"the client can't be tried: it raised {type(error).__name__}"
 
 
 def _permanent(folder: Path, maker: str) -> str | None:
@@ -94,6 +102,24 @@ def _fork(folder: Path, maker: str) -> str | None:
         return None
     child, parent = run_probe("fork", folder, maker)
     return "parent and child report the same noise after a fork" if child == parent else None
+
+
+def _source(folder: Path, maker: str) -> str | None:
+    """The operating system's bytes make the reports, in this process as in two others."""
+    wrong = draws_decide(named_maker(maker))
+    if wrong:
+        return wrong
+    first, second = (run_probe("source", folder, maker) for _ in range(2))
+    if first != second:
+        return "something else than the operating system's randomness decides a report"
+    if len(set(first)) < len(first):
+        return "a report is the same whatever the operating system's randomness is"
+    return None
+
+
+def _draws(folder: Path, maker: str) -> str | None:
+    """Each draw follows its bytes, outcome by outcome."""
+    return draws_are_exact()
 
 
 def _crash(folder: Path, maker: str) -> str | None:
@@ -192,6 +218,8 @@ CHECKS: dict[str, Callable[[Path, str], str | None]] = {
     "a permanent answer outlives restarts": _permanent,
     "values beyond the cap answer from the last slot": _capped,
     "each report has noise of its own": _fresh,
+    "the operating system's randomness alone decides a report": _source,
+    "each draw has its exact probability": _draws,
     "a fork repeats no noise": _fork,
     "a crash loses neither debit nor report": _crash,
     "a retry sends the same bytes": _retry,

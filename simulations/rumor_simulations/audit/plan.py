@@ -52,7 +52,7 @@ def standard_metric(mechanism: str, epsilon: str, **fields: Any) -> Metric:
     if isinstance(count := table.get("values"), int):
         table["values"] = [f"v{i}" for i in range(count)]
     if mechanism in _MEMOISED:
-        table |= {"epsilon_first_report": exact, "epsilon_infinity": 2 * exact}
+        table |= {"epsilon_first_report": exact, "epsilon_infinity": 2 * exact, "max_values": 1}
     else:
         table["epsilon"] = exact
     return parse_metric(f"{mechanism}_{epsilon}".replace(".", "_"), table | fields)

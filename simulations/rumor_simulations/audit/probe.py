@@ -1,9 +1,11 @@
-"""What the pipeline's audit runs in a process of its own: a fork, and a crash.
+"""What the pipeline's audit runs in a process of its own: a fork, a crash, scripted randomness.
 
     python -m rumor_simulations.audit.probe fork FOLDER MODULE:MAKER
     python -m rumor_simulations.audit.probe crash FOLDER MODULE:MAKER
+    python -m rumor_simulations.audit.probe source FOLDER MODULE:MAKER
 
-A fork must happen where no other thread runs, and a crash must take no one along.
+A fork must happen where no other thread runs, a crash must take no one along, and what else than
+the operating system might decide a report differs from process to process.
 """
 
 from __future__ import annotations
@@ -14,7 +16,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from rumor_simulations.audit.device_bench import FRESH, VALUES, Bench, Maker, payload_of_last
+from rumor_simulations.audit.device import Maker
+from rumor_simulations.audit.device_bench import FRESH, VALUES, Bench, payload_of_last
+from rumor_simulations.audit.source import STREAMS, reports_from
 
 INSTALLED = "rumor_client:Client"
 # Reports that are made before the crash.
@@ -71,6 +75,11 @@ def _crash(folder: Path, maker: Maker) -> None:
         os._exit(1)
 
 
+def _source(folder: Path, maker: Maker) -> None:
+    """Print what a device reports under each script of the operating system's randomness."""
+    _say(*(reports_from(maker, seed).hex() for seed in STREAMS))
+
+
 def _say(*words: str) -> None:
     sys.stdout.write(" ".join(words) + "\n")
     sys.stdout.flush()
@@ -78,4 +87,4 @@ def _say(*words: str) -> None:
 
 if __name__ == "__main__":
     _what, _folder, _maker = sys.argv[1:]
-    {"fork": _fork, "crash": _crash}[_what](Path(_folder), named_maker(_maker))
+    {"fork": _fork, "crash": _crash, "source": _source}[_what](Path(_folder), named_maker(_maker))

@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from rumor_shared.epsilon import MICRO
 from rumor_simulations.audit.certificate import Certificate
 from rumor_simulations.audit.mechanism_audit import ALPHA, FALSE_ALARM, Finding
 from rumor_simulations.audit.pipeline import Check
@@ -36,27 +37,26 @@ def print_findings(console: Console, findings: Sequence[Finding]) -> None:
         f"Attacked: {max((f.trials for f in findings), default=0):,} devices a value, "
         f"Clopper-Pearson bounds of the worst event, each wrong with at most {ALPHA:g}. "
         f"A claim is called false with a false-alarm rate of at most {FALSE_ALARM:g}. "
-        "Enumerated: the exact law, rounded up to a micro-epsilon; * of a twin with few values.",
+        "Enumerated: the exact law, rounded up to a micro-epsilon; * over few values.",
         highlight=False,
     )
 
 
 def print_certificates(console: Console, findings: Sequence[Finding]) -> None:
-    """Print each certificate: the largest ratio of the exact law as a rational number."""
+    """Print what enumeration proves of each claim, or why nothing was enumerated."""
     for finding in findings:
         certificate = finding.certificate
         name = f"{finding.metric}, {finding.claim}"
         if isinstance(certificate, str):
-            console.print(f"{name}: not enumerated: {certificate}", soft_wrap=True, markup=False)
-            continue
-        ratio = "infinite" if certificate.ratio is None else str(certificate.ratio)
-        console.print(
-            f"{name}: largest ratio {ratio} over {certificate.values} values"
-            f" and {certificate.outputs} outputs",
-            soft_wrap=True,
-            markup=False,
-            highlight=False,
-        )
+            said = f"not enumerated: {certificate}"
+        else:
+            off = float(certificate.deviation)
+            law = f"off the declared law by {off:.3g}" if off else "exactly the declared law"
+            said = (
+                f"epsilon {_epsilon(certificate)}, {law}, over {certificate.values} values "
+                f"and {certificate.outputs} outputs"
+            )
+        console.print(f"{name}: {said}", soft_wrap=True, markup=False, highlight=False)
 
 
 def print_faults(console: Console, findings: Sequence[Finding]) -> None:
@@ -89,6 +89,7 @@ def as_json(finding: Finding) -> dict[str, Any]:
         enumerated = {
             "ratio": None if certificate.ratio is None else str(certificate.ratio),
             "micro_epsilon": certificate.epsilon,
+            "deviation": float(certificate.deviation),
             "outputs": certificate.outputs,
             "values": certificate.values,
             "twin": certificate.scaled,
@@ -115,6 +116,8 @@ def _interval(finding: Finding) -> str:
 def _enumerated(certificate: Certificate | str) -> str:
     if isinstance(certificate, str):
         return "too large"
-    if certificate.epsilon is None:
-        return "infinite"
-    return f"{certificate.epsilon / 1e6:.6f}" + ("*" if certificate.scaled else " ")
+    return _epsilon(certificate) + ("*" if certificate.scaled else " ")
+
+
+def _epsilon(certificate: Certificate) -> str:
+    return "infinite" if certificate.epsilon is None else f"{certificate.epsilon / MICRO:.6f}"

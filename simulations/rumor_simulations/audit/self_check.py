@@ -6,10 +6,10 @@ the pipeline promises. `rumor audit` attacks at length.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
-from rumor_shared.metric import Metric
-from rumor_simulations.audit.client import Client, installed_client
+from rumor_client import Client
+from rumor_simulations.audit.device import Maker
 from rumor_simulations.audit.mechanism_audit import audit_metric
 from rumor_simulations.audit.pipeline import Check, audit_pipeline
 from rumor_simulations.audit.plan import standard_metrics
@@ -24,21 +24,21 @@ def check() -> list[Row]:
     return [*check_mechanisms(), *check_pipeline(audit_pipeline())]
 
 
-def check_mechanisms(client: Callable[[Metric], Client] = installed_client) -> Iterator[Row]:
-    """Yield a row for each mechanism that gives away more than it declares, or one for all."""
+def check_mechanisms(maker: Maker = Client) -> Iterator[Row]:
+    """Yield a row for each mechanism whose law is not the declared one, or one row for all."""
     names, faults = [], []
     for metric in standard_metrics(_EPSILONS):
         if isinstance(metric, str):
             faults.append(metric)
             continue
         names.append(metric.mechanism.name)
-        for finding in audit_metric(metric, 0, client=client(metric)):
+        for finding in audit_metric(metric, 0, maker=maker):
             # The standard metrics are small enough, so what can't be enumerated has changed.
             why = finding.certificate if isinstance(finding.certificate, str) else finding.fault
             if why:
                 faults.append(f"{finding.mechanism}, {finding.claim}: {why}")
     if not faults:
-        yield True, f"{len(names)} mechanisms give away what they declare, by enumeration"
+        yield True, f"{len(names)} mechanisms have the law that they declare, by enumeration"
     for fault in faults:
         yield False, f"{fault}: install a sound release, and let no device report until then"
 

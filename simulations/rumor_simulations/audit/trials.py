@@ -1,16 +1,16 @@
-"""Run a client many times on one value, on all cores, with randomness of the operating system."""
+"""Run many fresh devices on one value, on all cores, with randomness of the operating system."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from rumor_client.perturbation.randomness import Randomness
 from rumor_shared.metric import Metric
-from rumor_simulations.audit.client import Client
+from rumor_simulations.audit.device import FreshDevices
 from rumor_simulations.population import Counts, Octets
 
 # One system call for many trials; a buffer is never shared by two processes.
@@ -59,7 +59,6 @@ class Trials:
     """`count` first reports of fresh devices that hold `text`, or their permanent answers."""
 
     metric: Metric
-    client: Client
     text: str
     count: int
     permanent: bool = False
@@ -69,22 +68,18 @@ class Trials:
 
         Raises WrongLength at the first payload that has not its declared length.
         """
-        live = pooled_randomness()
-        ask: Callable[[Metric, str, int, Randomness], bytes] = (
-            self.client.permanent_of if self.permanent else self.client.first_report
-        )
-        mechanism = self.metric.mechanism
-        cohorts, length = mechanism.cohorts, mechanism.payload_bytes
+        live, devices = pooled_randomness(), FreshDevices()
+        ask = devices.permanent_answer if self.permanent else devices.first_answer
+        length = self.metric.mechanism.payload_bytes
         block = max(1, min(BLOCK, _BLOCK_BYTES // length))
         for start in range(0, self.count, block):
-            drawn = []
+            cohorts = []
             payloads = []
             for _ in range(min(block, self.count - start)):
-                cohort = live.below(cohorts) if cohorts > 1 else 0
-                payload = ask(self.metric, self.text, cohort, live)
+                cohort, payload = ask(self.metric, self.text, live)
                 if len(payload) != length:
                     raise WrongLength(len(payload), length)
-                drawn.append(cohort)
+                cohorts.append(cohort)
                 payloads.append(payload)
             octets = np.frombuffer(b"".join(payloads), dtype=np.uint8).reshape(-1, length)
-            yield octets, np.array(drawn, dtype=np.int64)
+            yield octets, np.array(cohorts, dtype=np.int64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from math import ceil, floor
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -91,10 +92,11 @@ def _print(outcomes: Sequence[Outcome], poisoned: Sequence[Poisoned]) -> None:
     from rumor_simulations.attacks.poisoning import UNCAPPED
 
     console = Console()
-    people = Table(title="What an attacker learns of a device", title_justify="left")
-    for heading in ("attack", "metric", "with"):
+    people = Table(title="What an attacker learns of a device", title_justify="left", box=None)
+    people.add_column("attack", no_wrap=True)
+    for heading in ("metric", "with"):
         people.add_column(heading, overflow="fold")
-    for heading in ("success", "chance", "allowed"):
+    for heading in ("success", "95%", "chance", "allowed"):
         people.add_column(heading, justify="right")
     for outcome in outcomes:
         people.add_row(
@@ -102,10 +104,17 @@ def _print(outcomes: Sequence[Outcome], poisoned: Sequence[Poisoned]) -> None:
             outcome.metric,
             f"{outcome.x} {outcome.unit}",
             f"{outcome.success:.1%}",
+            # Rounded outwards, so that no bound is nearer than it is.
+            f"{floor(100 * outcome.low)}-{ceil(100 * outcome.high)}",
             f"{outcome.chance:.1%}",
             "no bound" if outcome.allowed is None else f"{outcome.allowed:.1%}",
         )
     console.print(people)
+    console.print(
+        "95%: the interval in % that holds the true success with 95%, from the devices that were "
+        "tried. A success above what is allowed is chance while its interval begins below.",
+        highlight=False,
+    )
     results = Table(title="What 5% of fakes gain", title_justify="left", box=None)
     for heading in ("metric", "fakes send"):
         results.add_column(heading, overflow="fold")
@@ -116,14 +125,15 @@ def _print(outcomes: Sequence[Outcome], poisoned: Sequence[Poisoned]) -> None:
             one.metric,
             str(one.gain.poison),
             str(one.targets),
-            f"{one.gain.gain:.1%}",
+            f"{one.gain.gain:.1%} ±{2 * one.gain.std_error:.1%}",
             f"{one.gain.predicted:.1%}",
             f"{one.gain.consistent:.1%}",
             f"{one.gain.uncapped:.0%}",
         )
     console.print(results)
     console.print(
-        "r: targets, the rarest values. Norm-Sub: the gain on estimates made consistent. Uncapped: "
+        "r: targets, the rarest values. Gain: the mean of the runs and two standard errors of it. "
+        "Norm-Sub: the gain on estimates made consistent. Uncapped: "
         f"by formula, were each fake to send {UNCAPPED} reports for one of an honest device. "
         "Hidden: no test of weight finds it.",
         highlight=False,

@@ -66,10 +66,10 @@ def audit(
 ) -> None:
     """Attack the installed client mechanism by mechanism, with the worst event of each.
 
-    Small domains are enumerated: the largest ratio of the exact law is printed as a rational
-    number. Then devices of two values are run, and Clopper-Pearson bounds of what tells them apart
-    stand beside the epsilon that is declared. What surrounds the noise is tried as well: days,
-    restarts, a crash, a fork, retries, refusals.
+    Small domains are enumerated: every outcome of `record`, held against the declared law. Then
+    devices of two values are run, and Clopper-Pearson bounds of what tells them apart stand beside
+    the epsilon that is declared. What surrounds the noise is tried as well: where chance comes
+    from, days, restarts, a crash, a fork, retries, refusals.
     """
     count = trials if trials is not None else QUICK_TRIALS if quick else FULL_TRIALS
     try:

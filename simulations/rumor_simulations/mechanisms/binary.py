@@ -37,6 +37,11 @@ class BinaryModel(Part[Binary], NumberReports, PopulationModel):
         weight = log_ratio(Fraction(mechanism.keep, ONE - mechanism.keep))
         return scored(weight, integers(payloads)[:, None] == own)
 
+    def chance(self, number: int, text: str, cohort: int) -> Fraction:
+        """Return p of the device's own answer, 1 - p of the other."""
+        p, q = self.mechanism.support()
+        return p if number == self.metric.indices[text] else q
+
     def scaled_metric(self) -> Metric:
         """Return the metric itself: two values are few."""
         return self.metric

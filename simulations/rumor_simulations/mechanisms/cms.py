@@ -12,6 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from rumor_server.statistics.tally import Tally
+from rumor_shared.hashing import hash_bytes
 from rumor_shared.mechanisms.cms import CountMeanSketch
 from rumor_shared.metric import Metric
 from rumor_shared.part import Part
@@ -29,6 +30,8 @@ from rumor_simulations.draws import (
     uniform_counts,
 )
 from rumor_simulations.mechanisms.population_model import PopulationModel
+from rumor_simulations.mechanisms.report_kinds import bit_chances
+from rumor_simulations.mechanisms.scaled_metric import SCALED_COHORTS
 from rumor_simulations.population import Counts, Floats, Octets, PopulationCounts
 
 
@@ -57,10 +60,27 @@ class CountMeanSketchModel(Part[CountMeanSketch], PopulationModel):
         negative = parity((answers >> 1) & column)
         return scored(weight, negative == (answers & 1))
 
-    def scaled_metric(self) -> Metric:
-        """Return the metric with its probabilities over at most four columns."""
+    def chances(self, text: str, cohort: int) -> dict[bytes, Fraction]:
+        """Return the law of m independent bits, or of a uniform row with a sign kept with p."""
         mechanism = self.mechanism
-        return replace(self.metric, mechanism=replace(mechanism, columns=min(4, mechanism.columns)))
+        p, m = mechanism.p, mechanism.columns
+        column = mechanism.column_of(hash_bytes(text.encode()), self.metric.key, cohort)
+        if not mechanism.hadamard:
+            return bit_chances(m, (column,), p, 1 - p)
+        law = {}
+        for number in range(2 * m):
+            row, negative = divmod(number, 2)
+            kept = (row & column).bit_count() % 2 == negative
+            law[number.to_bytes(mechanism.payload_bytes, "little")] = (p if kept else 1 - p) / m
+        return law
+
+    def scaled_metric(self) -> Metric:
+        """Return the metric with its probabilities over at most four columns and a few cohorts."""
+        columns = min(4, self.mechanism.columns)
+        few = min(SCALED_COHORTS, self.mechanism.cohort_count)
+        return replace(
+            self.metric, mechanism=replace(self.mechanism, columns=columns, cohort_count=few)
+        )
 
 
 def _bits(

@@ -48,6 +48,12 @@ class HadamardModel(Part[Hadamard], NumberReports, PopulationModel):
         weight = log_ratio(Fraction(mechanism.keep, ONE - mechanism.keep))
         return scored(weight, parity(integers(payloads)[:, None] & rows) == 0)
 
+    def chance(self, number: int, text: str, cohort: int) -> Fraction:
+        """Return an equal part of p for each column of the value's half, of 1 - p for others."""
+        mechanism = self.mechanism
+        own = ((self.metric.indices[text] + 1) & number).bit_count() % 2 == 0
+        return (mechanism.p if own else 1 - mechanism.p) / (mechanism.columns // 2)
+
     def scaled_metric(self) -> Metric:
         """Return the metric at its epsilon over 4 values."""
         return scaled_to(self.metric, 4)

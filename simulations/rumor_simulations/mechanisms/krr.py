@@ -6,6 +6,8 @@ answers of the second kind fall uniformly whatever the values.
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 
 from rumor_server.statistics.tally import Tally
@@ -38,6 +40,11 @@ class KrrModel(Part[Krr], NumberReports, PopulationModel):
         mechanism = self.mechanism
         own = np.array([self.metric.indices[text] for text in texts])
         return scored(log_ratio(mechanism.p / mechanism.q), integers(payloads)[:, None] == own)
+
+    def chance(self, number: int, text: str, cohort: int) -> Fraction:
+        """Return p of the device's own value, q of each other."""
+        mechanism = self.mechanism
+        return mechanism.p if number == self.metric.indices[text] else mechanism.q
 
     def scaled_metric(self) -> Metric:
         """Return the metric at its epsilon over 4 values."""

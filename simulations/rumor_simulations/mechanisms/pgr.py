@@ -52,6 +52,17 @@ class PgrModel(Part[Pgr], NumberReports, PopulationModel):
         )
         return scored(weight, (products % mechanism.field == 0)[place])
 
+    def chance(self, number: int, text: str, cohort: int) -> Fraction:
+        """Return an equal part of p for each orthogonal point, of 1 - p for each other."""
+        mechanism = self.mechanism
+        value, point = (
+            canonical_vector(one, mechanism.field, mechanism.dimension)
+            for one in (self.metric.indices[text], number)
+        )
+        if sum(a * b for a, b in zip(value, point, strict=True)) % mechanism.field == 0:
+            return mechanism.p / mechanism.orthogonal
+        return (1 - mechanism.p) / (mechanism.points - mechanism.orthogonal)
+
     def scaled_metric(self) -> Metric:
         """Return the metric at its epsilon over four values: a line or plane of its own field."""
         mechanism = self.mechanism

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -33,8 +34,25 @@ class PopulationModel(Protocol):
         """
         ...
 
+    def chances(self, text: str, cohort: int) -> dict[bytes, Fraction]:
+        """Return the declared law of the payload of a first report of `text` in `cohort`, exactly.
+
+        By the formulas and not by the client's code, so that an audit can hold it against them.
+        Payloads that never come are left out. Small domains only: it lists every payload.
+        """
+        ...
+
     def scaled_metric(self) -> Metric:
         """Return the metric over a domain that is small enough to enumerate, its law unchanged."""
+        ...
+
+
+@runtime_checkable
+class MemoisedModel(PopulationModel, Protocol):
+    """Plays populations whose devices keep permanent answers."""
+
+    def permanent_metric(self) -> Metric:
+        """Return a metric whose reports are the permanent answers of this one, of their epsilon."""
         ...
 
 

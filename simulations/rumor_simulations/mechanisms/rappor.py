@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,17 +17,19 @@ from rumor_server.statistics.tally import Tally
 from rumor_shared.mechanisms.rappor import MIX, Rappor
 from rumor_shared.metric import Metric
 from rumor_shared.part import Part
+from rumor_shared.probability import ONE
 from rumor_simulations.cohort_hashes import CohortHashes
 from rumor_simulations.draws import add_at, bit_matrix, log_ratio, scatter
-from rumor_simulations.mechanisms.population_model import PopulationModel
-from rumor_simulations.mechanisms.report_kinds import BitReports
+from rumor_simulations.mechanisms.population_model import MemoisedModel
+from rumor_simulations.mechanisms.report_kinds import BitReports, bit_chances
+from rumor_simulations.mechanisms.scaled_metric import SCALED_COHORTS
 from rumor_simulations.population import Counts, Floats, Octets, PopulationCounts
 
 # Values by pairs of (value, cohort) to Bloom bits, int64 (pairs, hashes).
 Filters = Callable[[Counts, Counts], Counts]
 
 
-class RapporModel(Part[Rappor], BitReports, PopulationModel):
+class RapporModel(Part[Rappor], BitReports, MemoisedModel):
     """Plays populations under RAPPOR and basic RAPPOR."""
 
     takes = Rappor
@@ -74,12 +77,28 @@ class RapporModel(Part[Rappor], BitReports, PopulationModel):
             scores[:, i] = (each * _first_of_each(found)).sum(axis=1)
         return scores
 
+    def chances(self, text: str, cohort: int) -> dict[bytes, Fraction]:
+        """Return the law of the bits of a first report, over the permanent answers too."""
+        mechanism = self.mechanism
+        if mechanism.values is not None:
+            own = {self.metric.indices[text]}
+        else:
+            own = set(mechanism.filter_bits(text.encode(), self.metric.key, cohort))
+        return bit_chances(mechanism.bits, own, mechanism.q_star, mechanism.p_star)
+
+    def permanent_metric(self) -> Metric:
+        """Return the metric with p = 0 and q = 1: its report is the permanent answer."""
+        return replace(self.metric, mechanism=replace(self.mechanism, p_set=0, q_set=ONE))
+
     def scaled_metric(self) -> Metric:
         """Return the metric with its probabilities over filters of two values' bits plus one."""
         mechanism = self.mechanism
         bits = min(mechanism.bits, 2 * mechanism.hashes + 1)
+        few = min(SCALED_COHORTS, mechanism.cohort_count)
         values = mechanism.values[:bits] if mechanism.values is not None else None
-        return replace(self.metric, mechanism=replace(mechanism, bits=bits, values=values))
+        return replace(
+            self.metric, mechanism=replace(mechanism, bits=bits, values=values, cohort_count=few)
+        )
 
 
 def _filters(metric: Metric, mechanism: Rappor, texts: tuple[str, ...]) -> Filters:

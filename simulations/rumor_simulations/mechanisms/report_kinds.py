@@ -6,10 +6,12 @@ BitReports      the payload is a vector of bits
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from fractions import Fraction
 
 import numpy as np
 
+from rumor_shared.bits import encode_bits
 from rumor_shared.metric import Metric
 from rumor_simulations.population import Counts, Floats, Octets
 
@@ -27,6 +29,16 @@ class NumberReports:
     def outputs(self) -> int:
         """How many integers a report may be."""
         return self.metric.mechanism.cells
+
+    def chance(self, number: int, text: str, cohort: int) -> Fraction:
+        """Return the declared probability of a number from a device that holds `text`."""
+        raise NotImplementedError
+
+    def chances(self, text: str, cohort: int) -> dict[bytes, Fraction]:
+        """Return the declared law of the payload."""
+        numbers = range(self.outputs)
+        law = (self.chance(number, text, cohort) for number in numbers)
+        return {name: p for name, p in zip(self._encoded(numbers), law, strict=True) if p}
 
     def forged(self, count: int, rng: np.random.Generator) -> list[bytes]:
         """Return `count` payloads, every possible one equally likely."""
@@ -79,3 +91,18 @@ class BitReports:
 
 def _rows(octets: Octets) -> list[bytes]:
     return [row.tobytes() for row in octets]
+
+
+def bit_chances(
+    cells: int, own: Collection[int], p1: Fraction, p0: Fraction
+) -> dict[bytes, Fraction]:
+    """Return the law of `cells` independent bits: those in `own` are 1 with p1, others with p0."""
+    law = {0: Fraction(1)}
+    for bit in range(cells):
+        p = p1 if bit in own else p0
+        law = {
+            vector | state << bit: chance * (p if state else 1 - p)
+            for vector, chance in law.items()
+            for state in (0, 1)
+        }
+    return {encode_bits(vector, cells): chance for vector, chance in law.items() if chance}

@@ -11,6 +11,9 @@ from rumor_shared.fields import Fields
 from rumor_shared.mechanisms.table import from_fields
 from rumor_shared.metric import Metric
 
+# Enough cohorts that two of them differ.
+SCALED_COHORTS = 8
+
 
 def scaled_to(metric: Metric, count: int, **fields: Any) -> Metric:
     """Return the metric at its own epsilon over its first `count` values, with further fields."""

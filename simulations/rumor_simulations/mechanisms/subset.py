@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import combinations
+from math import comb
 
 import numpy as np
 
@@ -68,6 +70,17 @@ class SubsetModel(Part[Subset], PopulationModel):
         else:
             inside = bit_matrix(payloads, k)[:, own]
         return scored(log_ratio(p * (k - w) / ((1 - p) * w)), inside)
+
+    def chances(self, text: str, cohort: int) -> dict[bytes, Fraction]:
+        """Return an equal part of p for each set that holds the value, of 1 - p for each other."""
+        mechanism = self.mechanism
+        k, w, own = len(mechanism.values), mechanism.size, self.metric.indices[text]
+        inside = mechanism.p / comb(k - 1, w - 1)
+        outside = (1 - mechanism.p) / comb(k - 1, w)
+        return {
+            mechanism.encode(set(members)): inside if own in members else outside
+            for members in combinations(range(k), w)
+        }
 
     def scaled_metric(self) -> Metric:
         """Return the metric at its epsilon over 5 values."""

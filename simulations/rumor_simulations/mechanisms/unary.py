@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from rumor_shared.metric import Metric
 from rumor_shared.part import Part
 from rumor_simulations.draws import bit_matrix, log_ratio, scored
 from rumor_simulations.mechanisms.population_model import PopulationModel
-from rumor_simulations.mechanisms.report_kinds import BitReports
+from rumor_simulations.mechanisms.report_kinds import BitReports, bit_chances
 from rumor_simulations.population import Counts, Floats, Octets, PopulationCounts
 
 
@@ -36,6 +37,11 @@ class UnaryModel(Part[Unary], BitReports, PopulationModel):
         own = [self.metric.indices[text] for text in texts]
         weight = log_ratio(p * (1 - q) / (q * (1 - p)))
         return scored(weight, bit_matrix(payloads, len(mechanism.values))[:, own])
+
+    def chances(self, text: str, cohort: int) -> dict[bytes, Fraction]:
+        """Return the law of k independent bits."""
+        mechanism = self.mechanism
+        return bit_chances(mechanism.cells, (self.metric.indices[text],), mechanism.p, mechanism.q)
 
     def scaled_metric(self) -> Metric:
         """Return the metric with its probabilities over four values."""

@@ -20,7 +20,7 @@ from rumor_server.statistics.mechanisms import estimate_metric, tally_of
 from rumor_server.statistics.tally import Tally
 from rumor_shared.metric import Metric
 from rumor_simulations.attacks.guess import guess_success
-from rumor_simulations.audit.client import installed_client
+from rumor_simulations.audit.device import FreshDevices
 from rumor_simulations.mechanisms import population_tally
 from rumor_simulations.population import Floats, PopulationCounts
 from rumor_simulations.populations.named import named_population
@@ -104,7 +104,7 @@ def play_crowd(metric: Metric, population: PopulationCounts, rng: np.random.Gene
     The noise is drawn from `rng`'s seed, so that a run can be repeated: for simulations only.
     """
     live = Randomness(random.Random(int(rng.integers(2**63))).randbytes)
-    client, mechanism = installed_client(metric), metric.mechanism
+    devices, mechanism = FreshDevices(), metric.mechanism
     total = Tally.empty(mechanism)
     waiting: list[list[bytes]] = [[] for _ in range(mechanism.cohorts)]
     held = 0
@@ -118,8 +118,8 @@ def play_crowd(metric: Metric, population: PopulationCounts, rng: np.random.Gene
 
     for text, count in zip(population.texts, population.counts.tolist(), strict=True):
         for _ in range(count):
-            cohort = live.below(mechanism.cohorts) if mechanism.cohorts > 1 else 0
-            waiting[cohort].append(client.first_report(metric, text, cohort, live))
+            cohort, payload = devices.first_answer(metric, text, live)
+            waiting[cohort].append(payload)
             held += 1
             if held % _BLOCK == 0:
                 add()

@@ -91,7 +91,7 @@ def sweep_metric(mechanism: str, epsilon: str, values: tuple[str, ...], **fields
         "expires": date.max,
     }
     if mechanism in MEMOISED:
-        table |= {"epsilon_first_report": exact, "epsilon_infinity": 2 * exact}
+        table |= {"epsilon_first_report": exact, "epsilon_infinity": 2 * exact, "max_values": 1}
     else:
         table["epsilon"] = exact
     if mechanism == "rappor":

@@ -326,7 +326,7 @@ def test_works_where_a_console_knows_only_ascii(
 def test_every_exit_code_of_the_page_is_one_that_happens() -> None:
     """Each documented code is a constant of the script, 0 or 1, and each is seen in a test.
 
-    0, 1 and 2 here; 3, 130 and 141 in tests/shared/test_console.py, which plays their causes.
+    0, 1 and 2 here; 3 and 130 in tests/shared/test_console.py, which plays their causes.
     """
     codes = {value for name, value in vars(console).items() if name.startswith("EXIT_")}
     assert {int(code) for code in EXIT_CODES} == {0, 1, *codes}

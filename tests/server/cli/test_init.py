@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from tests.docs.blocks import HOUSE
 
+from rumor_server.access import Scope
 from rumor_server.cli import init
 from rumor_server.cli.starter import APP, CROWD, REGISTRY, SETTINGS, starter_files
 from rumor_server.operations.keyring import find_key
-from rumor_server.settings import Scope, Settings, load_settings
+from rumor_server.settings import Settings, load_settings
 from rumor_server.storage.keys import list_keys
 from rumor_server.storage.operator_tables import Control
 from rumor_shared.epsilon import MICRO

@@ -5,19 +5,21 @@ import base64
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import timedelta
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from tests.harness.collector import JSON, TODAY, Collector, batch, collector, compact, report
 
+from rumor_server.access import Scope, open_scopes, parse_proxies
 from rumor_server.app import Collector as App
 from rumor_server.errors import SettingsError, StoreUnavailable, TooManyRequests
 from rumor_server.http.authentication import wanted_scope
 from rumor_server.http.ip_rate_limit import IpRateLimit, caller
 from rumor_server.http.security_headers import HEADERS, VERDICT_HEADERS
 from rumor_server.operations.keyring import create_key, revoke_key
-from rumor_server.settings import Scope, Settings, open_scopes, parse_proxies
+from rumor_server.settings import Settings
 from rumor_server.storage.keys import list_keys
 from rumor_server.storage.operator_tables import Control
 
@@ -243,15 +245,35 @@ def test_limits_an_address(tmp_path: Path) -> None:
         ("198.51.100.1", "198.51.100.1"),
         ("203.0.113.9, 198.51.100.1", "198.51.100.1"),
         ("198.51.100.1, 10.0.0.2", "198.51.100.1"),
-        ("198.51.100.1, nonsense", "10.0.0.1"),
         ("10.0.0.3, 10.0.0.2", "10.0.0.3"),
+        ("203.0.114.7:4433", "203.0.114.7"),
+        ("[2001:db8::1]:443", "2001:db8::1"),
+        ("[2001:db8::1]", "2001:db8::1"),
+        ('"[2001:db8::1]:443"', "2001:db8::1"),
+        ("fe80::1%eth0", "fe80::1"),
+        ("64:ff9b::cb00:7107", "203.0.113.7"),
+        ("::ffff:203.0.113.7", "203.0.113.7"),
+        ("203.0.113.9, 198.51.100.1:80, 10.0.0.2:4433", "198.51.100.1"),
     ],
 )
 def test_reads_forwarded_addresses_from_the_right(forwarded: str, found: str) -> None:
-    """The first address that no trusted proxy added is the caller's; left of it is invention."""
+    """N-15: the first address that no trusted proxy added is the caller's, in every form."""
     headers = [(b"x-forwarded-for", forwarded.encode())] if forwarded else []
     scope = {"client": ("10.0.0.1", 1), "headers": headers}
-    assert caller(scope, parse_proxies("10.0.0.0/8")) == found
+    assert caller(scope, parse_proxies("10.0.0.0/8")) == (ip_address(found), True)
+
+
+@pytest.mark.parametrize("entry", ["nonsense", "unknown", "_hidden", "1.2.3.4.5", "[x]", "", ":80"])
+def test_says_that_an_entry_is_no_address(entry: str, caplog: pytest.LogCaptureFixture) -> None:
+    """N-15: what can't be read counts as the proxy's own, is counted, and is logged once."""
+    limit = IpRateLimit(9, parse_proxies("10.0.0.0/8"), seconds=lambda: 0.0)
+    scope = {"client": ("10.0.0.1", 1), "headers": [(b"x-forwarded-for", entry.encode())]}
+    assert caller(scope, parse_proxies("10.0.0.0/8")) == (ip_address("10.0.0.1"), False)
+    for _ in range(3):
+        limit.take(scope)
+    assert limit.unreadable == 3
+    assert caplog.text.count("no address") <= 1
+    assert entry == "" or entry not in caplog.text
 
 
 def test_counts_a_site_of_ipv6_as_one() -> None:
@@ -270,15 +292,82 @@ def test_refuses_proxies_that_are_none() -> None:
         parse_proxies("proxy.example.org")
 
 
-def test_closes_the_door_when_too_many_wait(tmp_path: Path) -> None:
-    """With all its places taken, a collector answers 503 and Retry-After, even for health."""
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("localhost:8000", 200),
+        ("127.0.0.1:8000", 200),
+        ("127.8.9.1", 200),
+        ("[::1]:8000", 200),
+        ("LOCALHOST", 200),
+        ("rumor.localhost:8000", 200),
+        ("evil.example", 403),
+        ("evil.example:8000", 403),
+        ("localhost.evil.example", 403),
+        ("127.0.0.1.evil.example", 403),
+        ("notlocalhost", 403),
+        ("192.0.2.1", 403),
+    ],
+)
+def test_a_strangers_name_for_this_machine_opens_nothing(
+    tmp_path: Path, host: str, status: int
+) -> None:
+    """C-14: what is open to this machine alone isn't to a page whose name points here."""
     with collector(tmp_path / "rumor.sqlite3") as running:
-        access = cast(Any, running.client.app).entrance._app
-        access._slots, before = 0, access._slots
-        answer = running.client.get("/healthz")
-        assert (answer.status_code, answer.headers["retry-after"]) == (503, "2")
-        access._slots = before
-        assert running.client.get("/healthz").status_code == 200
+        for path in ("/", "/v1/metrics", "/metrics"):
+            assert running.client.get(path, headers={"Host": host}).status_code == status
+        sent = compact(batch(report()))
+        headers = {**JSON, "Host": host}
+        assert (
+            running.client.post("/v1/reports", content=sent, headers=headers).status_code == status
+        )
+        assert running.client.get("/healthz", headers={"Host": host}).status_code == 200
+
+
+def test_what_was_opened_by_decision_is_open_by_any_name(tmp_path: Path) -> None:
+    """Behind a proxy on this machine the public name arrives; who decides means it."""
+    with collector(tmp_path / "rumor.sqlite3", read_access="open") as running:
+        assert running.client.get("/", headers={"Host": "rumor.example.org"}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("headers", "allowed"),
+    [
+        ({}, True),
+        ({"Origin": "http://localhost"}, True),
+        ({"Origin": "https://localhost:443"}, True),
+        ({"Origin": "http://evil.example"}, False),
+        ({"Origin": "null"}, False),
+        ({"Origin": "http://localhost.evil.example"}, False),
+        ({"Origin": "evil"}, False),
+        ({"Origin": "http://app.example.org"}, True),
+        ({"Origin": "http://localhost", "Sec-Fetch-Site": "cross-site"}, False),
+        ({"Origin": "null", "Sec-Fetch-Site": "same-origin"}, True),
+        ({"Sec-Fetch-Site": "same-site"}, False),
+        ({"Sec-Fetch-Site": "none"}, True),
+    ],
+)
+def test_a_form_of_another_site_is_refused(
+    tmp_path: Path, headers: dict[str, str], allowed: bool
+) -> None:
+    """C-14: by Sec-Fetch-Site where the browser sends it, else by Origin; `null` is foreign."""
+    settings = {"read_access": "open", "cors_origins": "http://app.example.org"}
+    with collector(tmp_path / "rumor.sqlite3", **settings) as running:
+        form = {"texts": "a"}
+        answer = running.client.post(
+            "/metric/page/candidates", data=form, headers=headers, follow_redirects=False
+        )
+        assert answer.status_code == (303 if allowed else 403)
+
+
+def test_wrong_keys_are_limited_as_none(tmp_path: Path) -> None:
+    """C-16: whoever tries keys is told 401 so often, and then to wait."""
+    with collector(tmp_path / "rumor.sqlite3", read_access="key", address_requests=5) as running:
+        wrong = {"Authorization": "Bearer rumor_analyst_00000000_" + "x" * 43}
+        statuses = [running.client.get("/", headers=wrong).status_code for _ in range(12)]
+        assert set(statuses) == {401, 429}
+        # A minute may end within the test.
+        assert statuses.count(401) in {5, 10}
 
 
 def test_tells_a_browser_to_load_and_guess_nothing(running: Collector) -> None:

@@ -47,6 +47,42 @@ def test_waits_a_day_before_it_believes_a_jump(caplog: pytest.LogCaptureFixture)
     assert not hold.holds(days_ago(3), TODAY)
 
 
+def test_believes_a_clock_that_devices_share(caplog: pytest.LogCaptureFixture) -> None:
+    """O-04: many days at once are closed where devices report of today; a hold once begun stays."""
+    hold = Hold(Clock())
+    assert not hold.holds(days_ago(20), days_ago(8), lambda: True)
+    assert caplog.records == []
+    assert hold.holds(days_ago(20), days_ago(8), lambda: False)
+    assert hold.holds(days_ago(20), days_ago(8), lambda: True)
+
+
+@pytest.mark.parametrize(("reported", "closes"), [(0, True), (2, True), (3, False), (None, False)])
+def test_closes_what_a_lower_age_leaves(
+    running: Collector, tmp_path: Path, reported: int | None, closes: bool
+) -> None:
+    """O-04: `max_age_days` lowered from 27 to 7 closes at once, unless nobody reports of today."""
+    running.store.close_days(days_ago(8))
+    running.today = TODAY + timedelta(days=20)
+    if reported is not None:
+        day = running.today - timedelta(days=reported)
+        assert running.verdicts(batch(report(), day=day)) == ["accepted"]
+
+    class Direct:
+        async def call(self, work: Any) -> Any:
+            return work(running.store)
+
+    async def once() -> None:
+        writer, receipts = cast(Writer, Direct()), Receipts(tmp_path / "receipts")
+        job = asyncio.create_task(
+            close_old_days(writer, receipts, lambda: running.today, 7, 60, ["theme", "page"])
+        )
+        await asyncio.sleep(0.05)
+        job.cancel()
+
+    asyncio.run(once())
+    assert running.store.close_days(date.min) == days_ago(8 - (20 if closes else 0))
+
+
 def test_forgets_a_jump_that_was_set_right() -> None:
     """Once the clock is back, days close as before; another jump waits a day of its own."""
     clock = Clock()

@@ -3,7 +3,7 @@
 import json
 import os
 from contextlib import closing
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +11,17 @@ import pytest
 from tests.harness.collector import REGISTRY, TODAY, batch, collector, days_ago, registry, report
 
 from benchmarks.postgres_server import Server
+from rumor_server.access import Scope
 from rumor_server.cli import doctor as command
 from rumor_server.operations import doctor
 from rumor_server.operations.doctor import Level, run_checks
 from rumor_server.operations.keyring import create_key
-from rumor_server.settings import Scope, Settings
+from rumor_server.settings import Settings
 from rumor_server.storage.operator_tables import Control
 from rumor_server.storage.postgres.connection import upgrade
+from rumor_server.storage.receipts import Receipts
 from rumor_server.storage.registry_in_force import put_in_force
+from rumor_server.storage.sqlite.backup import back_up, restore
 from rumor_server.storage.sqlite.store import SqliteStore
 
 LASTING = REGISTRY.replace("2026-12-31", "2999-12-31").replace("2026-11-28", "2999-12-31")
@@ -77,6 +80,21 @@ def test_finds_days_past_their_retention(settings: Settings) -> None:
     """Ids that nobody deleted are wrong."""
     assert found(settings, TODAY + timedelta(days=7)) == []
     assert ("wrong", "retention") in found(settings, TODAY + timedelta(days=9))
+
+
+@pytest.mark.parametrize("reopen", [False, True])
+def test_finds_ids_that_a_restore_kept(settings: Settings, tmp_path: Path, reopen: bool) -> None:
+    """O-03: a restored database has ids whose days' keys were left out; they are looked at too."""
+    copy = tmp_path / "copy.backup"
+    back_up(settings.database, copy, datetime(2026, 11, 30, tzinfo=UTC))
+    receipts = Receipts(tmp_path / "receipts")
+    restore(copy, settings.database, receipts, TODAY, reopen=reopen)
+    with closing(Control(settings)) as control, control.transaction() as statements:
+        statements.run("DELETE FROM spend")
+        kept = bool(statements.rows("SELECT 1 FROM ids"))
+    assert kept is reopen
+    late = found(settings, TODAY + timedelta(days=9))
+    assert (("wrong", "retention") in late) is reopen
 
 
 def test_finds_a_wrong_clock(settings: Settings) -> None:

@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 from tests.harness.collector import TODAY
 
+from rumor_server.access import Scope
 from rumor_server.cli import keys as keys_command
 from rumor_server.errors import KeyProblem, StoreUnavailable
 from rumor_server.operations.keyring import create_key, find_key, revoke_key
-from rumor_server.settings import Scope, Settings
+from rumor_server.settings import Settings
 from rumor_server.storage.keys import Key, list_keys, note_use
 from rumor_server.storage.operator_tables import Control
 from rumor_server.storage.sqlite.store import SqliteStore

@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 from tests.harness.collector import TODAY, batch, compact, registry, report
 
+from rumor_server.access import Scope
 from rumor_server.errors import TooManyRequests
 from rumor_server.http.quota import KeyQuotas
 from rumor_server.ingestion.batch import decode_batch
 from rumor_server.ingestion.screening import Charges, screen_batch
 from rumor_server.operations.keyring import create_key, find_key, revoke_key
-from rumor_server.settings import Scope, Settings
+from rumor_server.settings import Settings
 from rumor_server.statistics.authenticity.report_weights import WeightCounts
 from rumor_server.storage.figures import read_figures
 from rumor_server.storage.keys import KEPT_WINDOWS, Key, lease, list_keys, note_use

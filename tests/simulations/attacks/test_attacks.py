@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable
 from datetime import date
 from decimal import Decimal
@@ -193,6 +194,27 @@ def test_command_writes_tables_and_figures(
         assert (out / f"{name}.png").exists()
         assert (out / f"{name}.svg").exists()
     assert (out / "attacks.csv").exists()
+
+
+def test_success_is_printed_with_its_interval(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R-02, S-08: a rate stands between the bounds that chance leaves to it, as does a gain."""
+    monkeypatch.setenv("COLUMNS", "140")
+    file = tmp_path / "metrics.toml"
+    file.write_text(
+        '[metrics.m]\nrevision = 1\nmechanism = "krr"\nepsilon = 1.0\nvalues = ["a", "b", "c"]\n'
+        'owner = "o"\npurpose = "p"\nexpires = 2999-12-31\n'
+    )
+    assert main([str(file), "--devices", "100"]) == 0
+    printed = capsys.readouterr().out
+    (line,) = [line for line in printed.splitlines() if "reconstruction" in line]
+    found = re.search(r"([\d.]+)% +(\d+)-(\d+) ", line)
+    assert found is not None, line
+    success, low, high = map(float, found.groups())
+    assert low < success < high
+    assert high - low == pytest.approx(2 * 1.96 * (success * (100 - success) / 100) ** 0.5, rel=0.2)
+    assert re.search(r"maximal gain +1 +[\d.-]+% ±[\d.]+%", printed)
 
 
 def test_wrong_registry_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
-from tests.harness.mechanism_faults import FAULTS
+from tests.harness import device_faults
+from tests.harness.device_faults import SOURCE_FAULTS
+from tests.harness.mechanism_faults import FAULTS, planted
 
-from rumor_shared.metric import Metric
-from rumor_simulations.audit import mechanism_audit
-from rumor_simulations.audit.client import Client
 from rumor_simulations.commands.audit import main
 
 REGISTRY = """
@@ -34,10 +34,11 @@ def registry(tmp_path: Path) -> str:
 
 
 def test_certificate_is_printed(registry: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """The largest ratio of a metric's law is printed as a rational number, and the claim holds."""
+    """R-02: what the exact law costs is printed as epsilon, not as a fraction of 75 digits."""
     assert main([registry, "--trials", "0"]) == 0
     printed = capsys.readouterr().out
-    assert "6742825251438785381/2480546785415990427" in printed
+    assert "theme, one report: epsilon 1.000000, exactly the declared law" in printed
+    assert not re.search(r"\d{15}", printed)
     assert "holds" in printed
     assert "kept   a fork repeats no noise" in printed
 
@@ -52,20 +53,22 @@ def test_json_is_one_object(registry: str, capsys: pytest.CaptureFixture[str]) -
     assert all(check["fault"] is None for check in document["pipeline"])
 
 
-def test_fault_ends_with_one(
-    registry: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_fault_ends_with_one(registry: str, capsys: pytest.CaptureFixture[str]) -> None:
     """An installed client that gives away too much is named, and the exit code is 1."""
-    _, client = FAULTS["last bit of the vector in clear"]
-
-    def faulty(metric: Metric) -> Client:
-        return client
-
-    monkeypatch.setattr(mechanism_audit, "installed_client", faulty)
-    assert main([registry, "--trials", "0"]) == 1
+    with planted(*FAULTS["last bit of the vector in clear"]):
+        assert main([registry, "--trials", "0"]) == 1
     printed = capsys.readouterr().out
     assert "FALSE" in printed
     assert "possible under one value and impossible under another" in printed
+
+
+def test_generator_of_its_own_ends_with_one(
+    registry: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """S-01: a client that seeds a generator with the clock fails without a single trial."""
+    with device_faults.planted(SOURCE_FAULTS["generator seeded with the clock"]):
+        assert main([registry, "--trials", "0"]) == 1
+    assert "BROKEN the operating system's randomness alone decides" in capsys.readouterr().out
 
 
 def test_wrong_registry_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,11 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.harness.mechanism_faults import FAULTS, FINE_FAULTS, SHAPE_BY_VALUE
+from tests.harness import device_faults
+from tests.harness.device_faults import LAW_FAULTS
+from tests.harness.mechanism_faults import (
+    FAULTS,
+    FINE_FAULTS,
+    ShapeByValue,
+    TruthTooRarely,
+    planted,
+)
 
 from rumor_shared.metric import Metric
-from rumor_simulations.audit.certificate import Certificate, certify_report
-from rumor_simulations.audit.client import installed_client
+from rumor_shared.probability import ONE
+from rumor_simulations.audit.certificate import Certificate, certify
+from rumor_simulations.audit.loss import measure_loss
 from rumor_simulations.audit.mechanism_audit import Finding, audit_metric
 from rumor_simulations.audit.plan import standard_metric, standard_metrics
 
@@ -45,13 +54,13 @@ def certificate_of(finding: Finding) -> Certificate:
 
 
 def test_every_installed_mechanism_is_certified_and_tight() -> None:
-    """Enumeration proves of each mechanism that it costs exactly what it declares."""
+    """Enumeration proves that each mechanism's law is the declared one, and costs exactly so."""
     for metric in standard_metrics(("1",)):
         assert isinstance(metric, Metric), metric
         for finding in audit_metric(metric, 0):
             assert finding.fault is None, finding
             assert certificate_of(finding).tight, finding
-            assert certificate_of(finding).ratio is not None
+            assert certificate_of(finding).deviation == 0
 
 
 @pytest.mark.parametrize("mechanism", ["krr", "local_hashing", "subset", "basic_rappor"])
@@ -68,9 +77,10 @@ def test_attack_agrees_with_the_declaration(mechanism: str) -> None:
 @pytest.mark.parametrize("fault", sorted(FAULTS))
 def test_attack_catches(fault: str) -> None:
     """The attack alone, blind to the code, calls each of these clients a fault."""
-    mechanism, client = FAULTS[fault]
+    mechanism, faulty = FAULTS[fault]
     trials = HARD_TRIALS if fault in HARD_FAULTS else TRIALS
-    found = audit_metric(metric_for(mechanism, fault), trials, client=client)
+    with planted(mechanism, faulty):
+        found = audit_metric(metric_for(mechanism, fault), trials)
     assert any(f.low is not None and f.low > 1.05 * f.declared for f in found), found
     assert any(f.fault for f in found), found
 
@@ -78,17 +88,68 @@ def test_attack_catches(fault: str) -> None:
 @pytest.mark.parametrize("fault", sorted(FAULTS.keys() | FINE_FAULTS.keys()))
 def test_enumeration_catches(fault: str) -> None:
     """The exact law convicts each of these clients with certainty."""
-    mechanism, client = (FAULTS | FINE_FAULTS)[fault]
-    found = audit_metric(metric_for(mechanism, fault), 0, client=client)
+    mechanism, faulty = (FAULTS | FINE_FAULTS)[fault]
+    with planted(mechanism, faulty):
+        found = audit_metric(metric_for(mechanism, fault), 0)
     assert any(f.fault for f in found), found
 
 
 def test_length_by_value_is_caught() -> None:
     """A payload whose length tells truth from lie is a fault, whichever way one looks."""
-    (sampled,) = audit_metric(metric_for("hadamard"), TRIALS, client=SHAPE_BY_VALUE)
+    with planted("hadamard", ShapeByValue):
+        (sampled,) = audit_metric(metric_for("hadamard"), TRIALS)
+        (enumerated,) = audit_metric(metric_for("hadamard"), 0)
     assert sampled.fault is not None
-    (enumerated,) = audit_metric(metric_for("hadamard"), 0, client=SHAPE_BY_VALUE)
     assert enumerated.fault is not None
+
+
+@pytest.mark.parametrize("fault", LAW_FAULTS)
+def test_enumeration_follows_record_to_its_end(fault: str) -> None:
+    """S-01: what leaves the device is enumerated as a whole: cohort, id, payload, silence."""
+    mechanism, plant = LAW_FAULTS[fault]
+    metric = standard_metric(mechanism, "1")
+    with device_faults.planted(plant):
+        found = audit_metric(metric, 0)
+    assert any(f.fault for f in found), found
+
+
+def test_attack_catches_a_cohort_that_tells_the_value() -> None:
+    """S-01: the attack alone sees it too, blind to the code and to the exact law."""
+    metric = standard_metric("local_hashing", "1")
+    with device_faults.planted(LAW_FAULTS["cohort says two bits of the value's checksum"][1]):
+        (found,) = audit_metric(metric, TRIALS)
+    assert found.low is not None
+    assert found.low > 1.5 * found.declared
+
+
+def test_truth_told_too_rarely_is_no_declared_law() -> None:
+    """S-07: a client that is more private than it says bends every estimate, and is called so."""
+    with planted("krr", FINE_FAULTS["truth told .003 too rarely"][1]):
+        (found,) = audit_metric(standard_metric("krr", "1"), 0)
+    assert found.fault is not None
+    assert "not the declared one" in found.fault
+    assert "0.003" in found.fault
+    assert certificate_of(found).epsilon is not None
+    assert not certificate_of(found).breached
+
+
+def test_attack_catches_a_truth_told_too_rarely() -> None:
+    """S-07, sampled: 40,000 devices show a rate that is off by .06; false alarms, 1e-6."""
+    metric = standard_metric("krr", "1")
+    honest = measure_loss(metric, ("v0", "v3"), HARD_TRIALS)
+    assert not any(rate.wrong(1e-6) for rate in honest.supports)
+    with planted("krr", Rarely):
+        faulty = measure_loss(metric, ("v0", "v3"), HARD_TRIALS)
+    assert all(rate.wrong(1e-6) for rate in faulty.supports)
+    assert faulty.low(1e-6) < 1
+
+
+class Rarely(TruthTooRarely):
+    """Twenty times as rarely."""
+
+    def keep(self) -> int:
+        """Take .06 away."""
+        return self.mechanism.keep - ONE * 6 // 100
 
 
 @pytest.mark.parametrize("mechanism", ["sue", "basic_rappor", "rappor", "cms", "subset"])
@@ -100,7 +161,9 @@ def test_wide_domain_is_certified_scaled_down(mechanism: str) -> None:
     }
     fields = wide.get(mechanism, {"values": [f"v{i}" for i in range(256)]})
     metric = standard_metric(mechanism, "1", **fields)
-    certificate = certify_report(metric, installed_client(metric))
-    assert isinstance(certificate, Certificate)
-    assert certificate.scaled
-    assert certificate.tight
+    certificates = certify(metric)
+    assert not isinstance(certificates, str)
+    for certificate in certificates:
+        assert certificate.scaled
+        assert certificate.tight
+        assert certificate.deviation == 0

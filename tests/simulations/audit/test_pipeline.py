@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.harness import device_faults
+from tests.harness.device_faults import SOURCE_FAULTS
 
 from rumor_client.perturbation.mechanisms.local_hashing import LocalHashingPerturber
 from rumor_client.perturbation.randomness import Randomness, system_randomness
@@ -43,6 +45,30 @@ def test_fault_is_named(
 ) -> None:
     """A client with one fault breaks the promise that covers it."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    assert CHECKS[promise](tmp_path, f"{FAULTS}:{fault}") is not None
+
+
+@pytest.mark.parametrize("fault", SOURCE_FAULTS)
+def test_source_of_chance_is_looked_at(fault: str, tmp_path: Path) -> None:
+    """S-01: fixed bytes of the operating system fix a report, by exact draws, and nothing else."""
+    with device_faults.planted(SOURCE_FAULTS[fault]):
+        found = [
+            CHECKS[promise](tmp_path, INSTALLED)
+            for promise in (
+                "the operating system's randomness alone decides a report",
+                "each draw has its exact probability",
+            )
+        ]
+    assert any(found)
+
+
+@pytest.mark.parametrize("fault", ["SameNoise", "InheritedNoise", "OwnGenerator"])
+def test_client_with_a_generator_of_its_own_is_named(
+    fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A class of clients that brings its own chance breaks the promise too."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    promise = "the operating system's randomness alone decides a report"
     assert CHECKS[promise](tmp_path, f"{FAULTS}:{fault}") is not None
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from tests.harness.mechanism_faults import FINE_FAULTS
+import pytest
+from tests.harness import device_faults
+from tests.harness.device_faults import LAW_FAULTS, SOURCE_FAULTS
+from tests.harness.mechanism_faults import FINE_FAULTS, planted
 
 from rumor_shared.mechanisms.table import installed_names
-from rumor_shared.metric import Metric
-from rumor_simulations.audit.client import Client, installed_client
-from rumor_simulations.audit.pipeline import Check
+from rumor_simulations.audit.pipeline import Check, audit_pipeline
 from rumor_simulations.audit.self_check import check, check_mechanisms, check_pipeline
 
 
@@ -18,18 +19,30 @@ def test_installed_client_is_well() -> None:
     assert rows[0][1].startswith(f"{len(installed_names())} mechanisms")
 
 
-def test_planted_fault_is_told() -> None:
-    """A client whose probability is rounded is called by its mechanism and claim."""
-
-    def client(metric: Metric) -> Client:
-        if metric.mechanism.name == "krr":
-            return FINE_FAULTS["p rounded to 8 bits"][1]
-        return installed_client(metric)
-
-    rows = list(check_mechanisms(client))
+@pytest.mark.parametrize("fault", ["p rounded to 8 bits", "truth told .003 too rarely"])
+def test_planted_fault_is_told(fault: str) -> None:
+    """A client whose probability is not the declared one is called by its mechanism and claim."""
+    with planted(*FINE_FAULTS[fault]):
+        rows = list(check_mechanisms())
     assert len(rows) == 1
     assert not rows[0][0]
     assert rows[0][1].startswith("krr, one report: ")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", LAW_FAULTS)
+def test_doctor_tells_a_law_that_is_not_declared(fault: str) -> None:
+    """S-01: what the doctor enumerates ends where reports leave: cohorts, ids, silence too."""
+    with device_faults.planted(LAW_FAULTS[fault][1]):
+        assert not all(well for well, _ in check_mechanisms())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", SOURCE_FAULTS)
+def test_doctor_tells_another_source_of_chance(fault: str) -> None:
+    """S-01: what the doctor tries of the pipeline sees where chance comes from."""
+    with device_faults.planted(SOURCE_FAULTS[fault]):
+        assert not all(well for well, _ in check_pipeline(audit_pipeline()))
 
 
 def test_broken_promise_is_told() -> None:

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from tests.harness.collector import REGISTRY, TODAY, batch, collector, days_ago, registry, report
 
+from rumor_server.access import Scope
 from rumor_server.cli import backup as backup_command
 from rumor_server.cli import restore as restore_command
 from rumor_server.errors import StoreError
 from rumor_server.operations.keyring import create_key, revoke_key
-from rumor_server.settings import Scope, Settings
+from rumor_server.settings import Settings
 from rumor_server.storage.keys import list_keys
 from rumor_server.storage.operator_tables import Control
 from rumor_server.storage.receipts import Receipts
