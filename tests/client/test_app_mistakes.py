@@ -99,12 +99,12 @@ def test_the_owner_is_asked_once(tmp_path: Path) -> None:
     """A yes and a no are kept over starts; no answer is asked for again (D-04)."""
     asked: list[bool | None] = []
 
-    def start(name: str, answer: bool | None, **given: object) -> bool:
+    def start(name: str, answer: bool | None) -> bool:
         def agrees() -> bool | None:
             asked.append(answer)
             return answer
 
-        client = device(state=tmp_path / name, granted=False, **given)
+        client = device(state=tmp_path / name, granted=False)
         holds = client.consent.ask_once(agrees)
         assert holds is client.consent.is_granted(PURPOSE)
         client.close()
@@ -180,7 +180,7 @@ def test_a_console_that_knows_few_letters_is_written_to(encoding: str, tmp_path:
         'owner = "test"\npurpose = "\u4ea7\u54c1\u6539\u8fdb \u2192"\nexpires = 2999-12-31\n',
         encoding="utf-8",
     )
-    words = ["--registry", registry, "--state", tmp_path / "state"]
+    words = ["--registry", str(registry), "--state", str(tmp_path / "state")]
     for command in (["consent", "grant"], ["status"], ["view"]):
         done = subprocess.run(
             [sys.executable, "-m", "rumor_client", *words, *command],

@@ -36,7 +36,11 @@ def test_each_worker_records(options: list[str], tmp_path: Path) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    words = [Path(sys.executable).with_name("uwsgi"), "--http-socket", f"127.0.0.1:{port}"]
+    words: list[str | Path] = [
+        Path(sys.executable).with_name("uwsgi"),
+        "--http-socket",
+        f"127.0.0.1:{port}",
+    ]
     words += ["--wsgi-file", tmp_path / "app.py", "--processes", "2", "--master", "--die-on-term"]
     words += ["--pythonpath", ROOT, "--disable-logging", *options]
     for folder in ("client", "shared"):

@@ -63,7 +63,8 @@ def test_a_4xx_that_is_not_ours_is_a_fault_of_the_network(response: Response) ->
 
 def test_verdicts_whose_ids_are_no_text_acknowledge_nothing() -> None:
     """An id that is a list, a number or an object is no answer of ours, and nothing is raised."""
-    for strange in ([], {}, 7, None, True, ["a"]):
+    stranges: list[Any] = [[], {}, 7, None, True, ["a"]]
+    for strange in stranges:
         results = [{"id": strange, "verdict": "accepted"}]
         told = answer(200, {"results": results, "server_day": "2026-11-30"})
         client = filled(lambda request, told=told: told)
