@@ -7,14 +7,15 @@ which `sqlite.statements` and `postgres.statements` implement.
 from __future__ import annotations
 
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import date
 from functools import partial
 from typing import NamedTuple, Protocol, TypeVar
 
-from rumor_server.errors import ChangedMeaning, StoreError
+from rumor_server.errors import ChangedMeaning, StoreError, StoreUnavailable
 from rumor_server.ingestion.admission import Decision, HashedBatch, admit
 from rumor_server.ingestion.keyed_hashes import (
     Hashing,
@@ -38,9 +39,16 @@ from rumor_shared.registry import Registry, parse_registry
 
 T = TypeVar("T")
 
+# After so long without a commit, only a write shows that one is possible.
+_PROVEN_SECONDS = 60.0
+
 
 class Contended(Exception):
     """A report was known after all, or another node counted or charged the same: decide again."""
+
+
+class _Undone(Exception):
+    """A transaction that was only tried is rolled back."""
 
 
 class DeclaredSeries(NamedTuple):
@@ -87,22 +95,42 @@ class Statements(Protocol):
     def close_through(self, through: date) -> date:
         """Move the last closed day forward, destroy the keys up to it, and return it."""
 
+    def try_locks(self) -> None:
+        """Return if what a commit writes can be locked now. Raises StoreError."""
+
+    def try_write(self) -> None:
+        """Write something that changes nothing."""
+
 
 class CommittingStore(ABC):
     """The writing half of a `Store`; a database brings its transactions."""
 
-    def __init__(self, id_key: bytes) -> None:
+    def __init__(self, id_key: bytes, busy_seconds: float) -> None:
         self._ids = IdHash(id_key)
+        self._busy_seconds = busy_seconds
         self._series: dict[tuple[str, int], int] = {}
         # Whoever writes, one at a time.
         self._lock = threading.Lock()
+        # When a commit last proved that there can be one; None since one failed.
+        self._proven: float | None = None
 
     @abstractmethod
-    def _transaction(self, *, exclusive: bool = False) -> AbstractContextManager[Statements]:
+    def _begin(self, *, exclusive: bool) -> AbstractContextManager[Statements]:
         """Begin a transaction: committed, durably, at the end of the block; or nothing of it.
 
         No other writer comes between its statements if it is `exclusive`. Raises StoreError.
         """
+
+    @contextmanager
+    def _transaction(self, *, exclusive: bool = False) -> Iterator[Statements]:
+        with self._lock:
+            try:
+                with self._begin(exclusive=exclusive) as statements:
+                    yield statements
+            except StoreError:
+                self._proven = None
+                raise
+            self._proven = time.monotonic()
 
     def declare(self, registry: Registry) -> None:
         """Remember a registry; see `Store.declare`."""
@@ -137,6 +165,22 @@ class CommittingStore(ABC):
         """Close all days up to `through`; see `Store.close_days`."""
         with self._transaction(exclusive=True) as statements:
             return statements.close_through(through)
+
+    def check_writable(self) -> None:
+        """Return if a report could be committed now; see `Store.check_writable`."""
+        if not self._lock.acquire(timeout=self._busy_seconds or 1):
+            raise StoreUnavailable("a commit takes longer than the database should need")
+        proven = self._proven
+        self._lock.release()
+        is_proven = proven is not None and time.monotonic() - proven < _PROVEN_SECONDS
+        if is_proven:
+            with self._lock, suppress(_Undone), self._begin(exclusive=False) as statements:
+                statements.try_locks()
+                raise _Undone
+        else:
+            with self._transaction() as statements:
+                statements.try_locks()
+                statements.try_write()
 
     def _decide(self, work: Callable[[Statements], T]) -> T:
         """Do `work` beside other nodes; where one came between, once more with nobody beside."""

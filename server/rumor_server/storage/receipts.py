@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import date, timedelta
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 import msgspec
 
@@ -37,6 +38,7 @@ class Receipts:
         self._folder = folder
         self._lock = threading.Lock()
         self._written: dict[date, set[bytes]] = {}
+        self._failed = False
 
     def append(self, receipts: Iterable[Receipt]) -> None:
         """Return after all are durable. Raises StoreUnavailable if they may not be."""
@@ -50,9 +52,33 @@ class Receipts:
                     self._append(day, lines)
                     self._written.setdefault(day, set()).update(one.id for one in lines)
             except OSError as error:
+                self._failed = True
                 raise StoreUnavailable(
                     f"receipts of retractions can't be written ({error.strerror})"
                 ) from error
+
+    def check(self) -> None:
+        """Return if a receipt could be kept now. Raises StoreUnavailable.
+
+        After a failure it is tried, in a file that is removed again.
+        """
+        found = next(one for one in (self._folder, *self._folder.parents) if one.exists())
+        if not found.is_dir() or not os.access(found, os.W_OK | os.X_OK):
+            raise StoreUnavailable("receipts of retractions can't be written: look at their folder")
+        with self._lock:
+            if not self._failed:
+                return
+            try:
+                self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                with NamedTemporaryFile(dir=self._folder, prefix=".tried") as file:
+                    file.write(b"x")
+                    file.flush()
+                    os.fsync(file.fileno())
+            except OSError as error:
+                raise StoreUnavailable(
+                    f"receipts of retractions can't be written ({error.strerror})"
+                ) from error
+            self._failed = False
 
     def read(self) -> Iterator[Receipt]:
         """Yield every receipt, by day. Raises StoreError for a file that is damaged.

@@ -69,5 +69,15 @@ class Store(Protocol):
     def check(self) -> None:
         """Return if the database answers."""
 
+    def check_writable(self) -> None:
+        """Return if a report could be committed now: by locks that a commit needs, or by a write.
+
+        A write is tried after a failure and after a minute without a commit. It waits for a commit
+        that runs. Raises StoreError.
+        """
+
+    def erase(self) -> bool:
+        """Have what was deleted overwritten; return False while another's reading prevents it."""
+
     def close(self) -> None:
         """Release the database."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import date
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from rumor_server.errors import DiskAlmostFull, Overloaded, StoreError, StoreUnavailable
 from rumor_server.ingestion.batch import Report
 from rumor_server.ingestion.screening import Result, ScreenedBatch
+from rumor_server.storage import writer as writer_module
 from rumor_server.storage.store import Store
 from rumor_server.storage.writer import Writer
 from rumor_shared.wire import Verdict
@@ -34,6 +36,8 @@ class Gate:
         self.open = threading.Event()
         self.entered = threading.Event()
         self.fault: Callable[[Sequence[ScreenedBatch]], None] = lambda _: None
+        self.erased: list[float] = []
+        self.read = False
 
     def commit(self, batches: Sequence[ScreenedBatch]) -> list[list[Result]]:
         """Accept everything, once the gate is open."""
@@ -42,6 +46,11 @@ class Gate:
         self.groups.append(len(batches))
         self.fault(batches)
         return [[ACCEPTED] * len(batch.reports) for batch in batches]
+
+    def erase(self) -> bool:
+        """Overwrite what was deleted, unless someone reads."""
+        self.erased.append(time.monotonic())
+        return not self.read
 
 
 def played(
@@ -237,3 +246,34 @@ def test_survives_a_request_that_gave_up() -> None:
         assert sent.cancelled()
 
     assert sum(played(play).groups) == 2
+
+
+def test_erases_when_idle_and_under_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    """C-04, C-05: after a commit soon, under load at last; what a reader kept is tried again."""
+    monkeypatch.setattr(writer_module, "IDLE_SECONDS", 0.2)
+    monkeypatch.setattr(writer_module, "LOADED_SECONDS", 0.5)
+    store = Gate()
+    store.open.set()
+
+    async def play() -> None:
+        writer = Writer(cast(Store, store), queue_reports=100)
+        writer.start()
+        while not store.erased:  # what a killed process left
+            await asyncio.sleep(0.01)
+        began = time.monotonic()
+        while time.monotonic() < began + 0.8:
+            await writer.submit(screened())
+            await asyncio.sleep(0.02)
+        assert len(store.erased) == 2
+        store.read = True
+        while not writer.erasure_pending:
+            await asyncio.sleep(0.01)
+        store.read = False
+        while writer.erasure_pending:
+            await asyncio.sleep(0.01)
+        seen = len(store.erased)
+        await asyncio.sleep(0.5)
+        assert len(store.erased) == seen
+        writer.close(5)
+
+    asyncio.run(asyncio.wait_for(play(), 20))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from psycopg import Cursor
 from psycopg.rows import TupleRow
 
-from rumor_server.errors import StoreError
+from rumor_server.errors import StoreError, StoreUnavailable
 from rumor_server.ingestion.admission import Addition, Decision, HashedBatch
 from rumor_server.ingestion.keyed_hashes import new_key
 from rumor_server.ingestion.retraction import Known, State, Withdrawal
@@ -179,6 +179,19 @@ class PostgresStatements:
     def add_tallies(self, rows: Iterable[TallyRow]) -> None:
         """Append what comes to tallies; see `append_deltas`."""
         append_deltas(self._connection, rows)
+
+    def try_locks(self) -> None:
+        """Lock the tables that a commit writes, or fail at once; see `Statements.try_locks`."""
+        row = self._connection.execute("SHOW transaction_read_only").fetchone()
+        if row != ("off",):
+            raise StoreUnavailable("the database is read-only: a standby, or set to be so")
+        self._connection.execute(
+            "LOCK TABLE ids, spend, deltas, day_keys IN ROW EXCLUSIVE MODE NOWAIT"
+        )
+
+    def try_write(self) -> None:
+        """Write a row as it is."""
+        self._connection.execute("UPDATE collector SET closed_through = closed_through")
 
     def close_through(self, through: date) -> date:
         """Move the last closed day forward; see `Statements.close_through`."""

@@ -43,7 +43,6 @@ class PostgresStore(CommittingStore):
 
     def __init__(self, url: str, *, busy_seconds: float = 5.0) -> None:
         self._url = url
-        self._busy_seconds = busy_seconds
         self._connection = connect(url, busy_seconds)
         try:
             check(self._connection)
@@ -53,7 +52,7 @@ class PostgresStore(CommittingStore):
         except BaseException:
             self._connection.close()
             raise
-        super().__init__(row[0])
+        super().__init__(row[0], busy_seconds)
         self._pool = ConnectionPool(
             url,
             min_size=0,
@@ -137,29 +136,32 @@ class PostgresStore(CommittingStore):
             self._pool.close()
             self._connection.close()
 
+    def erase(self) -> bool:
+        """Return True: the server reuses what was deleted by itself; see `Store.erase`."""
+        return True
+
     @contextmanager
-    def _transaction(self, *, exclusive: bool = False) -> Iterator[PostgresStatements]:
+    def _begin(self, *, exclusive: bool) -> Iterator[PostgresStatements]:
         """Hold the lock of commits, with others or alone, from before the first read."""
         lock = "pg_advisory_xact_lock" if exclusive else "pg_advisory_xact_lock_shared"
-        with self._lock:
+        try:
+            if self._connection.closed:
+                self._connection = connect(self._url, self._busy_seconds)
             try:
-                if self._connection.closed:
-                    self._connection = connect(self._url, self._busy_seconds)
-                try:
-                    self._connection.execute(f"BEGIN; SELECT {lock}({Lock.COMMIT:d})".encode())
-                    yield PostgresStatements(self._connection)
-                    if self._connection.execute("COMMIT").statusmessage != "COMMIT":
-                        raise StoreUnavailable("the database did not commit; send it again")
-                finally:
-                    self._roll_back()
-            except (errors.DeadlockDetected, errors.LockNotAvailable) as error:
-                raise StoreUnavailable("the database is locked; send it again") from error
-            except errors.DiskFull as error:
-                raise DiskAlmostFull(0, 0) from error
-            except psycopg.Error as error:
-                raise StoreUnavailable(
-                    f"the commit failed ({type(error).__name__}); send it again"
-                ) from error
+                self._connection.execute(f"BEGIN; SELECT {lock}({Lock.COMMIT:d})".encode())
+                yield PostgresStatements(self._connection)
+                if self._connection.execute("COMMIT").statusmessage != "COMMIT":
+                    raise StoreUnavailable("the database did not commit; send it again")
+            finally:
+                self._roll_back()
+        except (errors.DeadlockDetected, errors.LockNotAvailable) as error:
+            raise StoreUnavailable("the database is locked; send it again") from error
+        except errors.DiskFull as error:
+            raise DiskAlmostFull(0, 0) from error
+        except psycopg.Error as error:
+            raise StoreUnavailable(
+                f"the commit failed ({type(error).__name__}); send it again"
+            ) from error
 
     def _roll_back(self) -> None:
         """End a transaction that was not committed, unless its connection is gone."""

@@ -13,9 +13,13 @@ from rumor_server.errors import DiskAlmostFull, StoreUnavailable
 from rumor_server.statistics.tally import Tally
 from rumor_server.storage.committing import CommittingStore, no_collector, revisions_of
 from rumor_server.storage.sqlite.file import open_reader, open_writer
+from rumor_server.storage.sqlite.open_files import OpenFiles
 from rumor_server.storage.sqlite.statements import SqliteStatements, closed_through, prepare
 from rumor_server.storage.tally_rows import add_chunk
 from rumor_shared.metric import Metric
+
+# A reader that holds the write-ahead file longer is waited for between commits, not by them.
+_ERASE_MILLISECONDS = 50
 
 
 class SqliteStore(CommittingStore):
@@ -26,17 +30,18 @@ class SqliteStore(CommittingStore):
 
     def __init__(self, path: Path, *, busy_seconds: float = 5.0) -> None:
         self._path = path.absolute()
-        self._busy_seconds = busy_seconds
         self._connection = open_writer(path, busy_seconds)
         try:
             prepare(self._connection)
             row = self._connection.execute("SELECT id_key FROM collector").fetchone()
             if row is None:
                 raise no_collector()
+            # The first read made the write-ahead file.
+            self._files = OpenFiles(self._path)
         except BaseException:
             self._connection.close()
             raise
-        super().__init__(row[0])
+        super().__init__(row[0], busy_seconds)
 
     def compact(self) -> int:
         """Return 0: tallies are updated in place, by the one writer of the file."""
@@ -86,26 +91,40 @@ class SqliteStore(CommittingStore):
         with self._lock:
             self._connection.close()
 
+    def erase(self) -> bool:
+        """Empty the write-ahead file, which still holds what was deleted; see `Store.erase`."""
+        usual = round(self._busy_seconds * 1000)
+        with self._lock:
+            try:
+                self._connection.execute(f"PRAGMA busy_timeout = {_ERASE_MILLISECONDS}")
+                ((is_busy, *_),) = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                self._connection.execute(f"PRAGMA busy_timeout = {usual}")
+            except sqlite3.Error as error:
+                raise StoreUnavailable(f"what was deleted is not overwritten ({error})") from error
+        return not is_busy
+
     @contextmanager
-    def _transaction(self, *, exclusive: bool = False) -> Iterator[SqliteStatements]:
+    def _begin(self, *, exclusive: bool) -> Iterator[SqliteStatements]:
         """Hold the database's one write lock from the first read to the commit.
 
         A deferred transaction that reads first can't wait for the lock later: it fails at once.
         """
         del exclusive  # every writer is
-        with self._lock:
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
             try:
-                self._connection.execute("BEGIN IMMEDIATE")
-                try:
-                    yield SqliteStatements(self._connection)
-                    self._connection.execute("COMMIT")
-                finally:
-                    if self._connection.in_transaction:
-                        self._connection.execute("ROLLBACK")
-            except sqlite3.Error as error:
-                if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
-                    raise DiskAlmostFull(shutil.disk_usage(self._path.parent).free, 0) from error
-                raise StoreUnavailable(f"the commit failed ({error}); send it again") from error
+                yield SqliteStatements(self._connection)
+                self._connection.execute("COMMIT")
+            finally:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+        except sqlite3.Error as error:
+            if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
+                raise DiskAlmostFull(_free(self._path), 0) from error
+            raise StoreUnavailable(f"the commit failed ({error}); send it again") from error
+        finally:
+            # After the commit and before its answer: what is said to be durable is at its path.
+            self._files.check(self._connection)
 
     @contextmanager
     def _reader(self) -> Iterator[sqlite3.Connection]:
@@ -114,3 +133,10 @@ class SqliteStore(CommittingStore):
                 yield connection
             except sqlite3.Error as error:
                 raise StoreUnavailable(f"the database can't be read ({error})") from error
+
+
+def _free(path: Path) -> int:
+    try:
+        return shutil.disk_usage(path.parent).free
+    except OSError:
+        return 0

@@ -45,9 +45,6 @@ CREATE TABLE IF NOT EXISTS control_shapes (
 
 DROP TABLE IF EXISTS control_schema;
 
--- The newest day that the collector's clock was believed to show: a clock far ahead of it is in doubt.
-ALTER TABLE collector ADD COLUMN day_seen date NOT NULL DEFAULT '0001-01-01';
-
 -- Nodes of version 0.1 that still run write this column and read it; those of today leave it out. It must not be 0,
 -- since to those a row with 0 reports is a row that isn't there.
 ALTER TABLE spend ALTER COLUMN reports SET DEFAULT 1;

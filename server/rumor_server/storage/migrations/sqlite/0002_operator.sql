@@ -44,6 +44,3 @@ CREATE TABLE IF NOT EXISTS control_shapes (
 );
 
 DROP TABLE IF EXISTS control_schema;
-
--- The newest day that the collector's clock was believed to show: a clock far ahead of it is in doubt.
-ALTER TABLE collector ADD COLUMN day_seen INTEGER NOT NULL DEFAULT 0;
