@@ -243,15 +243,24 @@ class Uploader:
             response = self._request(day, name, group, under_way)
             if response is None:
                 continue
+            if condemns(response):
+                self._refuse(response, group, under_way)
             if must_split(response) and len(group) > 1:
                 middle = len(group) // 2
                 groups += [group[middle:], group[:middle]]
             elif condemns(response):
-                reason = TOO_LARGE if response.status == 413 else REFUSED
-                with self._state.transaction() as transaction:
-                    under_way.dropped += transaction.drop([group[0].id], reason)
+                continue
             elif not self._apply_verdicts(response, group, under_way):
                 self.collector.end(response)
+
+    def _refuse(self, response: Response, group: list[Report], under_way: _Pass) -> None:
+        """Note that none of a batch was counted; drop and count a report that is alone."""
+        ids = [report.id for report in group]
+        with self._state.transaction() as transaction:
+            transaction.refused(ids)
+            if len(ids) == 1:
+                reason = TOO_LARGE if response.status == 413 else REFUSED
+                under_way.dropped += transaction.withdraw(ids, reason)
 
     def _apply_verdicts(self, response: Response, group: list[Report], under_way: _Pass) -> bool:
         """Do what a 200 says of each report; False where the answer is something else."""

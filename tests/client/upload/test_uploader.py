@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.harness.devices import KRR, NOON, RAPPOR, device, registry_with
 
-from rumor_client import Client, FlushResult, Request, Response, UploadStatus
+from rumor_client import Client, FlushResult, Report, Request, Response, UploadStatus
 from rumor_client.testing import (
     Answer,
     FakeClock,
@@ -241,6 +241,23 @@ def test_400_isolates_the_poison_report() -> None:
     assert (result.status, result.accepted, result.dropped, result.waiting) == ("done", 36, 1, 0)
     assert client.status().dropped == {"refused": 1}
     assert poison not in collector.counted
+
+
+@pytest.mark.parametrize("reports", [1, 6])
+def test_what_is_refused_after_a_lost_answer_may_have_been_counted(reports: int) -> None:
+    """It is dropped as unconfirmed, stays in the log, and `forget` takes it back; what was never
+    under way but in refused batches is dropped for certain.
+    """
+    collector = FakeCollector()
+    collector.script = [collector.lose_answer]
+    client = filled(collector, reports)
+    client.flush()
+    assert len(collector.counted) == reports
+    collector.poison = lambda report: True
+    assert client.flush().dropped == reports
+    assert client.status().dropped == {"unconfirmed:refused": reports}
+    assert client.forget(timeout=5).taken_back == reports
+    assert collector.counted == {}
 
 
 def test_413_splits_and_drops_what_is_too_large_alone() -> None:
@@ -510,10 +527,18 @@ def test_everything_recorded_is_counted_once_waits_or_is_a_counted_drop(steps: l
             collector.script.append(collector.fail_after_commit)
         else:
             collector.script.append(STEPS[step])
-    waiting = {base64.b64encode(item.report.id).decode() for item in client.waiting()}
-    dropped = sum(client.status().dropped.values())
-    assert len(waiting | set(collector.counted)) + dropped == recorded
+
+    def text_of(reports: Iterable[Report]) -> set[str]:
+        return {base64.b64encode(report.id).decode() for report in reports}
+
+    drops = client.status().dropped
+    dropped = sum(n for reason, n in drops.items() if not reason.startswith("unconfirmed"))
+    # Refused alone after an answer was lost: it may have been counted, and can be taken back.
+    unconfirmed = text_of(item.report for item in client.sent() if item.verdict is None)
+    assert len(unconfirmed) == sum(drops.values()) - dropped
+    waiting = text_of(item.report for item in client.waiting())
+    assert len(waiting | unconfirmed | set(collector.counted)) + dropped == recorded
     collector.script.clear()
     client.flush()
-    assert len(collector.counted) + dropped == recorded
+    assert len(unconfirmed | set(collector.counted)) + dropped == recorded
     assert client.status().waiting == 0
