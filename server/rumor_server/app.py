@@ -24,7 +24,7 @@ from rumor_server.access import (
     undecided_scopes,
 )
 from rumor_server.clock import system_day
-from rumor_server.errors import Overloaded, StoreUnavailable
+from rumor_server.errors import Overloaded
 from rumor_server.http.authentication import Authentication
 from rumor_server.http.connections import LAST_WORDS_SECONDS
 from rumor_server.http.counters import Counters
@@ -49,9 +49,11 @@ from rumor_server.operations.day_closing import close_old_days, compact_deltas
 from rumor_server.operations.keyring import Keyring
 from rumor_server.operations.periodic_tasks import PeriodicTasks
 from rumor_server.operations.readiness import Readiness
+from rumor_server.queries.open_days import SteppedTallies
 from rumor_server.queries.service import QueryService
 from rumor_server.settings import Settings
 from rumor_server.statistics.mechanisms.table import estimator_class
+from rumor_server.storage.open_days import OpenDays
 from rumor_server.storage.operator_tables import Control
 from rumor_server.storage.receipts import Receipts
 from rumor_server.storage.registry_in_force import put_in_force
@@ -141,21 +143,27 @@ def create_app(
     def write_used() -> None:
         keyring.write_used(today())
 
+    stepped = SteppedTallies(store, OpenDays(control), registry.step_seconds)
+    service = QueryService(
+        store, partial(read_weights, control), registry=registry, stepped=stepped
+    )
+
+    def step_open_days() -> None:
+        stepped.look(tuple(registry.metrics.values()))
+
     periodic = PeriodicTasks(
         control,
         registry.sha256,
-        repeated=(weights.write, write_used, quotas.forget_past),
+        repeated=(weights.write, write_used, quotas.forget_past, step_open_days),
         last=(weights.write, write_used, quotas.close),
     )
 
     def check_writable() -> None:
         periodic.check_in_force()
-        if not writer.alive:
-            raise StoreUnavailable("the writer has stopped")
-        store.check()
+        writer.check_writable()
+        receipts.check()
 
     readiness = Readiness(check_writable)
-    service = QueryService(store, partial(read_weights, control))
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -227,7 +235,13 @@ def create_app(
         parse_origins(settings.cors_origins),
     )
     page = PrometheusPage(
-        control, counters, registry.sha256, registry.max_age_days, today, readiness.is_ready
+        control,
+        counters,
+        registry.sha256,
+        registry.max_age_days,
+        today,
+        readiness.is_ready,
+        service.rough_count,
     )
     limits = QueryLimits()
     app.include_router(analyst_routes(service, registry, settings.body_seconds, limits))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,9 +16,20 @@ from rich.text import Text
 from rumor_server.cli.typer_main import console, fail, run
 from rumor_server.reader.collector_api import QueryFailed, ask
 from rumor_shared.errors import RumorError
+from rumor_shared.text import oddity_of
 
 # Errors fall with the root of the reports: with so few of them an interval holds every share.
 _TOO_FEW = 25
+
+# Enough to see what is wrong with a file.
+_MOST_ODD = 20
+_UNEXPLAINED = {
+    "nothing_matches": "as good as no report is of these candidates, and a share above 100% is "
+    "noise: are they spelt as devices record them?",
+    "values_missing": "that is more than noise: values are missing from the candidates",
+    "counted_twice": "that is below 0 by more than noise: candidates share bits, or are too many "
+    "for so few reports",
+}
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -69,11 +81,20 @@ def query(
 
 
 def read_candidates(file: Path) -> list[str]:
-    """Return the lines of a UTF-8 file that are not empty. Raises QueryFailed, OSError."""
+    """Return the lines of a UTF-8 file that are not empty. Raises QueryFailed, OSError.
+
+    A line that may match nothing by the way it is written is told on standard error.
+    """
     try:
         lines = file.read_text("utf-8-sig").splitlines()
     except UnicodeDecodeError:
         raise QueryFailed("candidates: the file is not UTF-8; save it so") from None
+    odd = [(number, oddity_of(line)) for number, line in enumerate(lines, start=1) if line]
+    for number, what in [one for one in odd if one[1]][:_MOST_ODD]:
+        print(
+            f"candidates: line {number} {what}: it matches nothing unless devices record it so",
+            file=sys.stderr,
+        )
     return list(dict.fromkeys(line for line in lines if line))
 
 
@@ -82,7 +103,7 @@ def _show(page: Mapping[str, Any], top: int | None) -> None:
     out.print(Text(f"{page['metric']}: {page['question']}", "bold"))
     if page["status"] == "withheld":
         out.print(
-            f"withheld: {page['missing']} reports are missing to the {page['min_reports']} "
+            f"withheld: at most {page['missing']} reports are missing to the {page['min_reports']} "
             "that this metric asks for"
         )
         return
@@ -123,6 +144,8 @@ def _show(page: Mapping[str, Any], top: int | None) -> None:
             f"not explained by these values: {_percent(page['unexplained'])}%, give or take "
             f"{_percent(page['unexplained_std_error'])} (standard error)"
         )
+        if page.get("unexplained_means") in _UNEXPLAINED:
+            out.print(_UNEXPLAINED[page["unexplained_means"]])
 
 
 def _interval(row: Mapping[str, Any]) -> tuple[float, float]:

@@ -93,6 +93,7 @@ ESTIMATES: dict[str, Any] = {
     "status": "ok",
     "n": 500,
     "min_reports": 1,
+    "min_new_reports": 1,
     "missing": 0,
     "first_day": "2026-11-01",
     "last_day": "2026-11-30",
@@ -107,6 +108,8 @@ ESTIMATES: dict[str, Any] = {
     "reports_for_10_points": 500,
     "unexplained": None,
     "unexplained_std_error": None,
+    "unexplained_means": None,
+    "odd_candidates": [],
     "authenticity": [
         {
             "revision": 1,

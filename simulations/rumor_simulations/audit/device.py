@@ -71,7 +71,7 @@ class FirstReports:
         self.metric = on_its_own(metric)
         self._maker = maker
         self._registry = Registry(
-            {metric.name: self.metric}, DEFAULT_AGE_DAYS, MAX_ACCOUNT, None, b""
+            {metric.name: self.metric}, DEFAULT_AGE_DAYS, MAX_ACCOUNT, None, 0, b""
         )
 
     def recorded(self, text: str, cohort: int, live: Randomness) -> Made:

@@ -143,12 +143,12 @@ assert (status.waiting, status.spent_today) == (2, 2_000_000), status
 
 def test_a_process_that_was_forked_behind_pythons_back_goes_on(tmp_path: Path) -> None:
     """Where no hook of Python runs, as in an application server of C, the first call in the child
-    sees that it is one (D-09).
+    sees that it is one (D-09). PyDLL keeps the interpreter's lock over the call, as such servers do.
     """
     script = """
 client = device(state=state, background=True, transport=lambda request: 1 / 0)
 assert client.record("theme", "dark").recorded
-child = ctypes.CDLL(None).fork()
+child = ctypes.PyDLL(None).fork()
 if not child:
     import threading
     told = [client.record("theme", "light").status.value for _ in range(3)]

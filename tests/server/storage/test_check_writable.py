@@ -211,7 +211,7 @@ def test_exhausted_connections(url: str) -> None:
         store.declare(registry())
         given = psycopg.conninfo.conninfo_to_dict(url)
         name = given["dbname"]
-        elsewhere = psycopg.conninfo.make_conninfo(**given | {"dbname": "postgres"})
+        elsewhere = psycopg.conninfo.make_conninfo(url, dbname="postgres")
         with psycopg.connect(elsewhere, autocommit=True) as admin:
             admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false".encode())
             try:

@@ -14,7 +14,7 @@ from rumor_server.http.dashboard.words import StateWords, state_words
 from rumor_server.queries.activity import Activity, activity_of, state_of
 from rumor_server.queries.authenticity import DEFAULT_FAKE_SHARE, Authenticity
 from rumor_server.queries.cache import Measured
-from rumor_server.queries.candidate_lists import CandidateLists, Kept
+from rumor_server.queries.candidate_lists import CandidateLists, Kept, OddCandidate, odd_candidates
 from rumor_server.queries.comparison import ChangeRow, change_rows
 from rumor_server.queries.precision import reports_for, too_few
 from rumor_server.queries.question import Question, days_shown
@@ -110,6 +110,11 @@ class MetricPage:
         last = max(self.first.toordinal() - 1, 1)
         first = max(last - (self.last - self.first).days, 1)
         return date.fromordinal(first), date.fromordinal(last)
+
+    @property
+    def odd_candidates(self) -> tuple[OddCandidate, ...]:
+        """Candidates that may match nothing by the way they are written."""
+        return odd_candidates(self.question.candidates or ())
 
     @property
     def row_count(self) -> int:
@@ -289,4 +294,6 @@ def _compare(
     if view.before_first is None or view.before_last is None:
         return None
     before = service.measure(question, view.before_first, view.before_last)
-    return Comparison(view.before_first, view.before_last, before, change_rows(before, after))
+    return Comparison(
+        view.before_first, view.before_last, before, change_rows(before, after, view.of)
+    )

@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 
 from rumor_server.errors import BadRequest
 from rumor_server.http.parameters import number, whole
+from rumor_server.queries.comparison import Of
 from rumor_server.queries.question import DEFAULT_ALPHA, LEAST_ALPHA
 from rumor_shared.days import parse_day
 from rumor_shared.metric import MAX_REVISION
@@ -66,7 +67,7 @@ class View:
 
     `candidates` is the SHA-256 of a stored list, `followed` the values whose trend is drawn (the
     commonest if there are none), `shows` a difference in percentage points. `trend` asks for a
-    trend that takes long.
+    trend that takes long, `of` for a comparison of the population or of these very devices.
     """
 
     first: date | None = None
@@ -83,6 +84,7 @@ class View:
     followed: tuple[str, ...] = ()
     shows: float | None = None
     trend: bool = False
+    of: Of = Of.POPULATION
     part: Part = Part.VALUES
 
     @property
@@ -126,6 +128,7 @@ _FIELDS: Mapping[str, str] = {
     "value": "followed",
     "shows": "shows",
     "trend": "trend",
+    "of": "of",
     "part": "part",
 }
 _DEFAULTS = {field: getattr(View(), field) for field in _FIELDS.values()}
@@ -246,5 +249,6 @@ _READERS: Mapping[str, tuple[Callable[[str], Any], str]] = {
     "find": (_text, f"is too long; write at most {MAX_TEXT_BYTES} characters"),
     "shows": (_points, "is not a difference; write percentage points such as 2"),
     "trend": (_yes, f"is not a choice; write {_YES} or leave it out"),
+    "of": (Of, f"is not whose change is asked for; choose one of {', '.join(Of)}"),
     "part": (Part, f"is not a part; choose one of {', '.join(Part)}"),
 }
