@@ -24,10 +24,11 @@ from rumor_server.access import (
     undecided_scopes,
 )
 from rumor_server.clock import system_day
-from rumor_server.errors import Overloaded
+from rumor_server.errors import Overloaded, StoreUnavailable
 from rumor_server.http.authentication import Authentication
 from rumor_server.http.connections import LAST_WORDS_SECONDS
 from rumor_server.http.counters import Counters
+from rumor_server.http.dashboard.pages import render_problem
 from rumor_server.http.dashboard.routes import dashboard_router
 from rumor_server.http.device_route import DeviceRoute
 from rumor_server.http.docs_page import STYLE_HASH, docs_page
@@ -47,6 +48,7 @@ from rumor_server.http.slots import RequestSlots
 from rumor_server.operations.day_closing import close_old_days, compact_deltas
 from rumor_server.operations.keyring import Keyring
 from rumor_server.operations.periodic_tasks import PeriodicTasks
+from rumor_server.operations.readiness import Readiness
 from rumor_server.queries.service import QueryService
 from rumor_server.settings import Settings
 from rumor_server.statistics.mechanisms.table import estimator_class
@@ -132,7 +134,9 @@ def create_app(
     )
     receipts = Receipts(settings.receipts_folder)
     counters, weights = Counters(), ReportWeights(control)
-    keyring, quotas = Keyring(control, settings.refresh_seconds), KeyQuotas(control, today)
+    # Each on a connection of its own: who sends a key waits neither for the others nor for counts.
+    of_keys, of_quotas = Control(settings), Control(settings)
+    keyring, quotas = Keyring(of_keys, settings.refresh_seconds), KeyQuotas(of_quotas, today)
 
     def write_used() -> None:
         keyring.write_used(today())
@@ -144,6 +148,13 @@ def create_app(
         last=(weights.write, write_used, quotas.close),
     )
 
+    def check_writable() -> None:
+        periodic.check_in_force()
+        if not writer.alive:
+            raise StoreUnavailable("the writer has stopped")
+        store.check()
+
+    readiness = Readiness(check_writable)
     service = QueryService(store, partial(read_weights, control))
 
     @asynccontextmanager
@@ -173,6 +184,8 @@ def create_app(
                     await task
             service.close()
             await asyncio.to_thread(periodic.finish)
+            of_keys.close()
+            of_quotas.close()
             if await asyncio.to_thread(writer.close, settings.drain_seconds):
                 store.close()
             else:
@@ -209,17 +222,16 @@ def create_app(
             today=today,
             check_in_force=periodic.check_in_force,
             origins=parse_origins(settings.cors_origins),
+            sign_in_page=partial(_sign_in_page, app.root_path),
         ),
         parse_origins(settings.cors_origins),
     )
     page = PrometheusPage(
-        control, counters, registry.sha256, registry.max_age_days, today, lambda: writer.alive
+        control, counters, registry.sha256, registry.max_age_days, today, readiness.is_ready
     )
     limits = QueryLimits()
     app.include_router(analyst_routes(service, registry, settings.body_seconds, limits))
-    app.include_router(
-        operator_routes(store, registry, writer, today, page, periodic.check_in_force)
-    )
+    app.include_router(operator_routes(registry, readiness, today, page))
     app.include_router(
         dashboard_router(
             service,
@@ -238,6 +250,18 @@ def create_app(
 
     answer_errors(app)
     return app
+
+
+def _sign_in_page(base: str, detail: str) -> str:
+    """Return the page for a reader without a key: what to type into the browser's prompt."""
+    return render_problem(
+        401,
+        "A key is needed",
+        f"{detail}. In the browser's prompt leave the name empty, or type any; the password is the "
+        "key, which begins with rumor_analyst_ or rumor_admin_. The operator makes one with: rumor "
+        "keys create NAME --scope analyst. To type it again, load this page again",
+        base,
+    )
 
 
 def _outermost(app: ASGIApp, origins: tuple[str, ...]) -> ASGIApp:

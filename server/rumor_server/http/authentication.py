@@ -21,15 +21,20 @@ from rumor_server.http.counters import Counters
 from rumor_server.http.ip_rate_limit import IpRateLimit
 from rumor_server.http.problem import problem_of
 from rumor_server.http.quota import KeyQuotas, current_key
+from rumor_server.http.responses import preferred
 from rumor_server.operations.keyring import Keyring
 from rumor_server.storage.keys import Key
 from rumor_shared.errors import RumorError
-from rumor_shared.wire import REGISTRY_PATH, REPORTS_PATH, RETRACTIONS_PATH
+from rumor_shared.wire import JSON, REGISTRY_PATH, REPORTS_PATH, RETRACTIONS_PATH
 
 # What tells nothing of any report; a device and a load balancer have no key for it.
 PUBLIC = frozenset({"/healthz", "/readyz", "/version", "/docs", "/openapi.json", REGISTRY_PATH})
 DEVICE = frozenset({REPORTS_PATH, RETRACTIONS_PATH})
 METRICS = "/metrics"
+# What pages load: it is in everybody's copy of Rumor.
+_STATIC = "/static/"
+HTML_KIND = "text/html"
+HTML = HTML_KIND + "; charset=utf-8"
 _CHALLENGES = ("Bearer", 'Basic realm="Rumor", charset="UTF-8"')
 _READS = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -38,7 +43,7 @@ def wanted_scope(path: str) -> KeyScope | None:
     """Return the scope that a path wants, or None for a public one."""
     if path in DEVICE:
         return KeyScope.INGEST
-    if path in PUBLIC:
+    if path in PUBLIC or path.startswith(_STATIC):
         return None
     return KeyScope.ADMIN if path == METRICS else KeyScope.ANALYST
 
@@ -60,6 +65,7 @@ class Authentication:
         today: Callable[[], date],
         check_in_force: Callable[[], None],
         origins: Collection[str],
+        sign_in_page: Callable[[str], str],
     ) -> None:
         self._app = app
         self._keyring = keyring
@@ -72,6 +78,7 @@ class Authentication:
         self._counters = counters
         self._check_in_force = check_in_force
         self._origins = origins
+        self._sign_in_page = sign_in_page
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -88,6 +95,10 @@ class Authentication:
     async def _refuse(self, error: RumorError, scope: Scope, receive: Receive, send: Send) -> None:
         answer = problem_of(error, sends_reports=scope["path"] in DEVICE)
         self._counters.refused[answer.status_code] += 1
+        if isinstance(error, KeyRequired) and _is_page(scope):
+            answer.body = self._sign_in_page(error.detail).encode()
+            answer.headers["Content-Type"] = HTML
+            answer.headers["Content-Length"] = str(len(answer.body))
         # What is refused unread would be read as the next request, were the socket kept.
         if scope["method"] not in _READS:
             answer.headers["Connection"] = "close"
@@ -162,6 +173,12 @@ def _is_same_host(origin: str, host: str) -> bool:
         return False
     ports = [text.rpartition(":")[2] for text in (place, host) if text.rpartition(":")[2].isdigit()]
     return _bare_host(place) == _bare_host(host) and len(set(ports)) <= 1
+
+
+def _is_page(scope: Scope) -> bool:
+    """Return whether a person asks with a browser: it wants a page before everything else."""
+    accept = dict(scope["headers"]).get(b"accept", b"").decode("latin-1")
+    return preferred(accept, JSON, HTML_KIND) == HTML_KIND
 
 
 def _given(scope: Scope, wanted: KeyScope) -> str | None:

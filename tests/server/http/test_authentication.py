@@ -360,6 +360,30 @@ def test_a_form_of_another_site_is_refused(
         assert answer.status_code == (303 if allowed else 403)
 
 
+BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+
+
+@pytest.mark.parametrize("given", [{}, {"Authorization": "Basic Ondyb25n"}])
+def test_tells_a_person_what_to_type(tmp_path: Path, given: dict[str, str]) -> None:
+    """O-01: a browser gets a challenge that it knows, in a line of its own, and a page; a program
+    gets a problem, as before.
+    """
+    with collector(tmp_path / "rumor.sqlite3", read_access="key") as running:
+        page = running.client.get("/", headers={"Accept": BROWSER, **given})
+        assert page.status_code == 401
+        assert page.headers.get_list("www-authenticate") == [
+            "Bearer",
+            'Basic realm="Rumor", charset="UTF-8"',
+        ]
+        assert page.headers["content-type"] == "text/html; charset=utf-8"
+        assert "the password is the key" in page.text
+        program = running.client.get("/v1/metrics", headers=given)
+        assert program.headers["content-type"] == "application/problem+json"
+        assert running.client.get("/static/dashboard.css").status_code == 200
+        device = running.client.get("/v1/reports", headers={"Accept": BROWSER})
+        assert device.headers["content-type"] == "application/problem+json"
+
+
 def test_wrong_keys_are_limited_as_none(tmp_path: Path) -> None:
     """C-16: whoever tries keys is told 401 so often, and then to wait."""
     with collector(tmp_path / "rumor.sqlite3", read_access="key", address_requests=5) as running:

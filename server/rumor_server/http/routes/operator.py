@@ -11,11 +11,9 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
-from rumor_server.errors import StoreUnavailable
 from rumor_server.http.prometheus import CONTENT_TYPE, PrometheusPage
 from rumor_server.http.responses import conditional
-from rumor_server.storage.store import Store
-from rumor_server.storage.writer import Writer
+from rumor_server.operations.readiness import Readiness
 from rumor_shared.registry import Registry
 from rumor_shared.version import __version__
 from rumor_shared.wire import REGISTRY_PATH
@@ -38,12 +36,10 @@ class Version(BaseModel):
 
 
 def operator_routes(
-    store: Store,
     registry: Registry,
-    writer: Writer,
+    readiness: Readiness,
     today: Callable[[], date],
     page: PrometheusPage,
-    check_in_force: Callable[[], None],
 ) -> APIRouter:
     """Return the routes of the registry, health, version and the collector's own metrics."""
     router = APIRouter(tags=["operator"])
@@ -65,10 +61,7 @@ def operator_routes(
 
     @router.get("/readyz", summary="Whether reports can be counted")
     async def readyz() -> Health:
-        if not writer.alive:
-            raise StoreUnavailable("the writer has stopped")
-        check_in_force()
-        await asyncio.to_thread(store.check)
+        await readiness.check()
         return Health(status="ready")
 
     @router.get(
