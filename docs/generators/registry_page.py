@@ -80,6 +80,7 @@ ABSENT = {
     "metrics.family": "the name",
     "metrics.daily_epsilon": "the epsilon of one report",
     "metrics.lifetime_epsilon": "no cap",
+    "metrics.min_new_reports": "as `min_reports`",
     "metrics.other": "none",
     "metrics.expected_devices": "unknown",
     "binary.values": '`["false", "true"]`',

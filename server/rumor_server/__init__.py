@@ -6,6 +6,6 @@ way: `http`, `queries` (the one service that answers), `statistics` (arrays in, 
 `reader` asks a collector from Python, and `analyst` is its public name.
 
 `operations` keeps a collector well, `planner` chooses mechanisms, `rappor_import` reads Google's
-files; `cli` is the command line. `settings`, `errors` and `clock` are what all know. Imports run
-one way, in the order of the contract in pyproject.toml.
+files; `cli` is the command line. `settings`, `access` (who may do what), `errors` and `clock` are
+what all know. Imports run one way, in the order of the contract in pyproject.toml.
 """

@@ -41,6 +41,7 @@ from rumor_server.http.query_limits import QueryLimits
 from rumor_server.http.quota import KeyQuotas, MeteredWriter
 from rumor_server.http.routes.estimates import analyst_routes
 from rumor_server.http.routes.operator import operator_routes
+from rumor_server.http.routes.periods import period_routes
 from rumor_server.http.routes.reports import Ingest
 from rumor_server.http.routes.retractions import Retract
 from rumor_server.http.security_headers import SecurityHeaders, content_policy
@@ -49,9 +50,11 @@ from rumor_server.operations.day_closing import Hold, close_old_days, compact_de
 from rumor_server.operations.keyring import Keyring
 from rumor_server.operations.periodic_tasks import PeriodicTasks
 from rumor_server.operations.readiness import Readiness
+from rumor_server.queries.open_days import SteppedTallies
 from rumor_server.queries.service import QueryService
 from rumor_server.settings import Settings
 from rumor_server.statistics.mechanisms.table import estimator_class
+from rumor_server.storage.open_days import OpenDays
 from rumor_server.storage.operator_tables import Control
 from rumor_server.storage.receipts import Receipts
 from rumor_server.storage.registry_in_force import put_in_force
@@ -143,10 +146,18 @@ def create_app(
     def write_used() -> None:
         keyring.write_used(today())
 
+    stepped = SteppedTallies(store, OpenDays(control), registry.step_seconds)
+    service = QueryService(
+        store, partial(read_weights, control), registry=registry, stepped=stepped
+    )
+
+    def step_open_days() -> None:
+        stepped.look(tuple(registry.metrics.values()))
+
     periodic = PeriodicTasks(
         control,
         registry.sha256,
-        repeated=(weights.write, write_used, quotas.forget_past),
+        repeated=(weights.write, write_used, quotas.forget_past, step_open_days),
         last=(weights.write, write_used, quotas.close),
     )
 
@@ -156,7 +167,6 @@ def create_app(
         receipts.check()
 
     readiness = Readiness(check_writable)
-    service = QueryService(store, partial(read_weights, control))
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -228,10 +238,17 @@ def create_app(
         parse_origins(settings.cors_origins),
     )
     page = PrometheusPage(
-        control, counters, registry.sha256, registry.max_age_days, today, readiness.is_ready
+        control,
+        counters,
+        registry.sha256,
+        registry.max_age_days,
+        today,
+        readiness.is_ready,
+        service.rough_count,
     )
     limits = QueryLimits()
     app.include_router(analyst_routes(service, registry, settings.body_seconds, limits))
+    app.include_router(period_routes(service, today, limits))
     app.include_router(operator_routes(registry, readiness, today, page))
     app.include_router(
         dashboard_router(

@@ -58,6 +58,9 @@ class Metric:
     """Whether it must stay hidden that an answer changed. True forbids a memoised mechanism."""
     min_reports: int
     """Estimates are withheld until so many reports are counted."""
+    min_new_reports: int
+    """By how many reports two answers about a day that is still open differ at least; as many as
+    `min_reports` unless declared."""
     expected_devices: int | None
     """How many devices are expected on a day. `rumor registry check` warns where a kept cohort
     would hold fewer than 100 of them."""
@@ -146,6 +149,7 @@ def _read(name: str, fields: Fields, *, stored: bool) -> Metric:
     expires = fields.day("expires")
     family = fields.slug("family", default=name)
     min_reports = fields.integer("min_reports", 1, 2**53, default=1)
+    min_new_reports = fields.integer("min_new_reports", 1, 2**53, default=min_reports)
     expected_devices = (
         fields.integer("expected_devices", 1, 2**53) if fields.has("expected_devices") else None
     )
@@ -211,6 +215,7 @@ def _read(name: str, fields: Fields, *, stored: bool) -> Metric:
         other=other,
         changes_sensitive=changes_sensitive,
         min_reports=min_reports,
+        min_new_reports=min_new_reports,
         expected_devices=expected_devices,
     )
     fields.finish()

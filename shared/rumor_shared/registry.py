@@ -32,6 +32,8 @@ from rumor_shared.metric import MAX_ACCOUNT, Metric, parse_metrics
 # A report older than this is of no use to anyone, and its id would have to be kept as long.
 MAX_AGE_DAYS = 90
 DEFAULT_AGE_DAYS = 7
+# Who asks again within ten minutes learns nothing that ten minutes later would not tell.
+DEFAULT_STEP_SECONDS = 600
 # Below this many devices in a kept cohort on a day, a cell of the tally is nearly a report.
 CROWD = 100
 # Editors of one system write it; TOML knows none.
@@ -53,6 +55,9 @@ class Registry:
     """What one device may spend on a UTC day, over all metrics."""
     lifetime_epsilon: int | None
     """What one device may spend for life, over all metrics."""
+    step_seconds: int
+    """How long an answer about an open day stands still at least, where a metric is shown in
+    steps."""
     body: bytes = field(repr=False)
 
     @property
@@ -187,7 +192,7 @@ def _build(document: Mapping[str, Any], body: bytes, *, stored: bool) -> Registr
         root.problem("metrics", "is empty", "declare at least one metric")
     metrics: dict[str, Metric] = {}
     problems: list[Problem] = []
-    shared: tuple[int, int, int | None] = (DEFAULT_AGE_DAYS, MICRO, None)
+    shared: tuple[int, int, int | None, int] = (DEFAULT_AGE_DAYS, MICRO, None, 0)
     # What is wrong in one part keeps no other from being read.
     try:
         metrics = parse_metrics(tables, root, stored=stored)
@@ -209,12 +214,13 @@ def _build(document: Mapping[str, Any], body: bytes, *, stored: bool) -> Registr
     return Registry(metrics, *shared, body)
 
 
-def _shared(top: Fields, greediest: int) -> tuple[int, int, int | None]:
-    """Return `max_age_days`, `daily_epsilon` and `lifetime_epsilon`, which all metrics share."""
+def _shared(top: Fields, greediest: int) -> tuple[int, int, int | None, int]:
+    """Return what all metrics share, in the order of `Registry`."""
     shared = (
         top.integer("max_age_days", 1, MAX_AGE_DAYS, default=DEFAULT_AGE_DAYS),
         top.epsilon("daily_epsilon", MAX_ACCOUNT, default=greediest),
         top.epsilon("lifetime_epsilon", MAX_ACCOUNT) if top.has("lifetime_epsilon") else None,
+        top.integer("step_seconds", 0, 86_400, default=DEFAULT_STEP_SECONDS),
     )
     top.finish()
     return shared

@@ -37,6 +37,27 @@ def canonical_bytes(text: str) -> bytes:
     return encoded
 
 
+# What opens and closes a quotation, as files of spreadsheets and of texts have it.
+_QUOTES = ('""', "''", "``", "\u201c\u201d", "\u2018\u2019", "\u00ab\u00bb", "\u300c\u300d")
+
+
+def oddity_of(text: str) -> str | None:
+    """Return what of a text is seldom meant, though any text may be a value: None where nothing is.
+
+    A candidate that a device never recorded so matches nothing.
+    """
+    if text != text.strip():
+        return "has blanks at an end"
+    bare = text.rstrip(",;")
+    if len(bare) > 1 and bare[0] + bare[-1] in _QUOTES:
+        return "is in quotes"
+    if bare != text:
+        return "ends in a comma or a semicolon"
+    if not text.isprintable():
+        return "has a character that can't be seen"
+    return None
+
+
 def is_canonical(text: str) -> bool:
     """Return whether `text` is already in NFC."""
     return text.isascii() or unicodedata.is_normalized("NFC", text)

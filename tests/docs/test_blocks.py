@@ -70,7 +70,7 @@ WITH_KEYS = """
 rumor init --keys > shown
 rumor serve --settings rumor.toml
 python app.py | grep "theme: recorded"
-RUMOR_KEY=$(sed -n 's/^analyst key.*: //p' shown) rumor query theme | grep "1 reports"
+RUMOR_KEY=$(sed -n 's/^analyst key.*: //p' shown) rumor query theme | grep "1 report "
 ! rumor query theme 2> refused
 grep 401 refused
 ```

@@ -36,6 +36,7 @@ _KRR = 'mechanism = "krr"\nepsilon = {epsilon}\nvalues = {values}'
 _NOISE = "f = 0.25\np = 0.2\nq = 0.8\nmax_values = 1"
 _RAPPOR = f'mechanism = "rappor"\nbits = 64\nhashes = 2\ncohorts = 4\n{_NOISE}'
 _BASIC = f'mechanism = "basic_rappor"\nvalues = ["a", "b"]\n{_NOISE}'
+_MANY = "min_reports = 1000\nmin_new_reports = 1"
 
 THEMES = ["light", "dark", "system", "high contrast", "<b>&\"'"]
 PAGES = [f"https://example.org/{word}" for word in ("", "news", "shop", "help", "news/today")]
@@ -81,7 +82,7 @@ def registry_text(theme_revision: int = 1) -> str:
                 question="Which theme is set?",
             ),
             metric_text("page", _RAPPOR, question="Which page was opened?"),
-            metric_text("rare", krr_text(["no", "yes"], 1.0), more="min_reports = 1000"),
+            metric_text("rare", krr_text(["no", "yes"], 1.0), more=_MANY),
             metric_text("habit", _BASIC),
             metric_text("quiet", krr_text(["no", "yes"], 1.0), daily="1.0"),
             metric_text("old", krr_text(["no", "yes"], 1.0), expires="2026-11-28"),

@@ -7,8 +7,8 @@ import pytest
 
 from rumor_server.access import parse_origins, parse_root_path
 from rumor_server.cli import settings
+from rumor_server.cli.settings import settings_page
 from rumor_server.errors import SettingsError
-from rumor_server.operations.settings_page import settings_page
 from rumor_server.settings import (
     PREFIX,
     Settings,

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from rumor_shared.registry import parse_registry
-from rumor_simulations.demo.device import DeviceFailed, Played, play_devices
-from rumor_simulations.demo.play import play
+from rumor_simulations.demo.device import DeviceFailed, Played, play, play_devices
 from rumor_simulations.demo.scenario import browser_scenario
 
 METRICS = ("browser-version", "browser", "operating-system", "dark-mode")

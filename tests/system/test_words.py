@@ -17,7 +17,6 @@ ROOMS = ("client", "server", "shared", "simulations")
 
 # Names of modules and of what they hold, each with the word that took its place.
 MODULES = {
-    "access": "http",
     "addresses": "ip_rate_limit",
     "asking": "reader",
     "crowd": "population",

@@ -37,7 +37,9 @@ class UniformMixEstimator(Part[UniformMix], Estimator):
         p, q = self.mechanism.support()
         return estimate_pure(self.mechanism.values, tally.counts[0], tally.n, p, q, alpha=alpha)
 
-    def group(self, tally: Tally, groups: Groups, *, alpha: float = 0.05) -> Estimates:
-        """Estimate the summed share of each group of values."""
+    def group(
+        self, tally: Tally, groups: Groups, *, alpha: float = 0.05, repeats: int = 1
+    ) -> Estimates:
+        """Estimate the summed share of each group of values; the noise is fresh in each report."""
         p, q = self.mechanism.support()
         return group_categories(self.metric, tally.counts[0], tally.n, p, q, groups, alpha=alpha)

@@ -162,7 +162,7 @@ def _memory(
 
 
 def _row(option: Option, devices: int) -> dict[str, Any]:
-    accuracy, k = option.accuracy, option.k
+    accuracy, k = option.accuracy, option.tests
     return {
         "mechanism": option.name,
         "standard_deviation": accuracy.deviation(devices),

@@ -50,7 +50,8 @@ FAMILIES: Mapping[str, Family] = {
     ),
     "rumor_disk_free_bytes": Family("gauge", "free on the disk of the SQLite file"),
     "rumor_database_counted_reports": Family(
-        "gauge", "reports in the tallies, by metric and revision; exact"
+        "gauge",
+        "reports in the tallies, by metric and revision; in tenths below min_reports",
     ),
     "rumor_database_closed_days_ago": Family("gauge", "days since the last closed day"),
     "rumor_database_past_retention_days": Family(
@@ -75,6 +76,7 @@ class PrometheusPage(Collector):
         max_age_days: int,
         today: Callable[[], date],
         is_ready: Callable[[], bool],
+        rough_count: Callable[[str, int], int] = lambda metric, count: count,
     ) -> None:
         self._control = control
         self._counters = counters
@@ -82,6 +84,7 @@ class PrometheusPage(Collector):
         self._max_age_days = max_age_days
         self._today = today
         self._is_ready = is_ready
+        self._rough_count = rough_count
         # Of its own, so that what other libraries of the process declare is not sent.
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(self)
@@ -130,7 +133,7 @@ class PrometheusPage(Collector):
     def _of_database(self, figures: Figures) -> Iterator[Sample]:
         for (metric, revision), count in sorted(figures.counted.items()):
             labels = {"metric": metric, "revision": str(revision)}
-            yield "rumor_database_counted_reports", labels, count
+            yield "rumor_database_counted_reports", labels, self._rough_count(metric, count)
         today = self._today()
         if figures.closed_through is not None:
             yield "rumor_database_closed_days_ago", {}, (today - figures.closed_through).days

@@ -1,6 +1,6 @@
 """Operations: what keeps a collector well, and what says so.
 
-Read `keyring` (keys), `periodic_tasks` and `day_closing` (what happens by itself), `logs`, then
-`doctor` with `room_checks` (what is looked at), and `settings_page` (the settings as
-documentation).
+Read `keyring` (keys), `periodic_tasks` and `day_closing` (what happens by itself), `readiness`
+(whether a report could be committed now), `logs`, then `doctor` with `room_checks` (what is looked
+at).
 """

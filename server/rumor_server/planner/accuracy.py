@@ -16,6 +16,8 @@ from math import ceil, sqrt
 
 from scipy.special import ndtri
 
+from rumor_server.planner.power import EXACT_COUNT, devices_with, share_found
+
 
 @dataclass(frozen=True)
 class Accuracy:
@@ -49,6 +51,9 @@ class Accuracy:
 
         The test is one-sided at alpha / k (Bonferroni). It may exceed 1: then nothing is found.
         """
+        reports = round(n / self.inflation)
+        if 0 < reports * float(self.q) < EXACT_COUNT:
+            return share_found(reports, float(self.p), float(self.q), alpha / k, power)
         bar, beyond = _quantiles(k, power, alpha)
         level = bar * self.deviation(n)
         # share = level + beyond sd(share), with sd^2 = a + b share: the larger root.
@@ -65,10 +70,18 @@ class Accuracy:
     def devices_for_detection(
         self, share: float, k: int, *, power: float, alpha: float = 0.05
     ) -> int:
-        """Return how many reports find a share with this power among k values."""
+        """Return how many reports find a share with this power among k values.
+
+        By the exact law where few counts are expected by noise; what decoding adds to the variance
+        counts as so many reports fewer.
+        """
         bar, beyond = _quantiles(k, power, alpha)
         needed = bar * sqrt(self.variance(0.0)) + beyond * sqrt(self.variance(share))
-        return ceil((needed / share) ** 2)
+        reports = (needed / share) ** 2
+        if reports / self.inflation * float(self.q) >= EXACT_COUNT:
+            return ceil(reports)
+        exact = devices_with(share, float(self.p), float(self.q), alpha / k, power)
+        return ceil(exact * self.inflation)
 
 
 def _quantiles(k: int, power: float, alpha: float) -> tuple[float, float]:

@@ -34,7 +34,7 @@ class Target:
         """Return how many reports of an option reach the target."""
         if self.kind == "accuracy":
             return option.accuracy.devices_for_deviation(self.share)
-        return option.accuracy.devices_for_detection(self.share, option.k, power=0.95)
+        return option.accuracy.devices_for_detection(self.share, option.tests, power=0.95)
 
 
 def devices_needed(

@@ -19,6 +19,8 @@ from rumor_shared.mechanisms.table import from_fields
 # Regression on cells by cohort has no unbiased answer beyond this share of values for each cell.
 _ROOM = 0.5
 _MEMOISED = "basic_rappor"
+# Of these every report supports the same number of values.
+_ADDING_UP = ("krr", "subset")
 # What a device remembers protects another question, and `binary` is krr over two values.
 _NOT_CHOSEN = {"rappor", _MEMOISED, "binary"}
 _NO_ACCURACY = "does not say how exact it is"
@@ -46,6 +48,11 @@ class Option:
     def report_bytes(self) -> int:
         """Bytes of a report's payload, and of its cohort where it draws one."""
         return self.mechanism.payload_bytes + ceil((self.mechanism.cohorts - 1).bit_length() / 8)
+
+    @property
+    def tests(self) -> int:
+        """How many tests a question is: one of two values whose shares add up to 1 exactly."""
+        return 1 if self.k == 2 and self.name in _ADDING_UP else self.k
 
     @property
     def cells(self) -> int:

@@ -39,7 +39,8 @@ class PlanError(ValueError):
 class Plan:
     """All options for a question, the one to take, the reason, and why others were passed over.
 
-    `passed_over` has the name of each more exact option that is not to be taken.
+    `passed_over` has the name of each more exact option that is not to be taken, with the price in
+    devices of taking another.
     """
 
     options: Sequence[Option]
@@ -78,7 +79,7 @@ def plan(values: Sequence[str], epsilon: Decimal, *, max_bytes: int | None = Non
         chosen = min(short, key=lambda o: (o.accuracy.influence, o.accuracy.variance(0.0)))
         concern = passed_over.pop(chosen.name)
         reason = f"{chosen.name} is all that fits into {max_bytes} bytes, though {concern}"
-        return Plan(options, refusals, chosen, reason, passed_over)
+        return Plan(options, refusals, chosen, reason, _priced(passed_over, options, chosen))
     best = sound[0]
     good = [o for o in sound if _ratio(o, best) <= _AS_GOOD]
     chosen = min(good, key=lambda o: (o.report_bytes, o.accuracy.variance(0.0)))
@@ -90,7 +91,21 @@ def plan(values: Sequence[str], epsilon: Decimal, *, max_bytes: int | None = Non
                 f"its report has {_bytes(option)}, and the standard deviation is only "
                 f"{_percent(_ratio(chosen, option) - 1)} lower"
             )
-    return Plan(options, refusals, chosen, _reason(chosen, best, good), passed_over)
+    priced = _priced(passed_over, options, chosen)
+    return Plan(options, refusals, chosen, _reason(chosen, best, good), priced)
+
+
+def _priced(
+    passed_over: Mapping[str, str], options: Sequence[Option], chosen: Option
+) -> dict[str, str]:
+    """Add to each reason what it costs: how many more devices make up for the lost exactness."""
+    priced = dict(passed_over)
+    for option in options:
+        if option.name in priced:
+            more = _ratio(chosen, option) ** 2 - 1
+            if more > 0:
+                priced[option.name] += f"; {chosen.name} needs {_percent(more)} more devices for it"
+    return priced
 
 
 def _ratio(option: Option, other: Option) -> float:

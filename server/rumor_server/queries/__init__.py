@@ -5,12 +5,13 @@ Read in this order:
 
 1. `question`: what is asked: which revisions, which days, how sure; and what can be said at all.
 2. `service`: the rules, each once, from a question to its answer.
-3. `cache`: answers remembered under the hash of their tallies; `workers` and `worker_main`: the
+3. `open_days`: what of a day that still takes reports is shown, in steps.
+4. `cache`: answers remembered under the hash of their tallies; `workers` and `worker_main`: the
    processes in which what takes long is answered.
-4. `rows`: an answer as rows, as the one CSV and as the one JSON page.
-5. `trend`, `comparison`, `reports_needed`: the same answer over time, against another period, and
+5. `rows`: an answer as rows, as the one CSV and as the one JSON page.
+6. `trend`, `comparison`, `reports_needed`: the same answer over time, against another period, and
    how many more reports would settle it.
-6. `precision`: from how many reports on anything can be said, and whose shares they are.
-7. `authenticity`, `activity`, `privacy`: what is told beside it.
-8. `candidate_lists`: texts to look for, kept by their SHA-256.
+7. `precision`: from how many reports on anything can be said, and whose shares they are.
+8. `authenticity`, `activity`, `privacy`: what is told beside it.
+9. `candidate_lists`: texts to look for, kept by their SHA-256.
 """

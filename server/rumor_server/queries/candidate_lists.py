@@ -13,10 +13,11 @@ import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 
 from rumor_server.errors import BadRequest, NotFound
-from rumor_shared.text import TextProblem, canonical_bytes
+from rumor_shared.text import TextProblem, canonical_bytes, oddity_of
 
 # The decoder takes as many within a minute.
 MAX_CANDIDATES = 100_000
@@ -73,6 +74,28 @@ def parse_candidates(body: bytes) -> CandidateList:
         if text:
             texts[text] = None
     return candidate_list(texts)
+
+
+@dataclass(frozen=True)
+class OddCandidate:
+    """A candidate that may match nothing by the way it is written; the first is number 1."""
+
+    number: int
+    what: str
+
+
+# Enough to see what is wrong with a file.
+_MOST_ODD = 20
+
+
+def odd_candidates(texts: Iterable[str]) -> tuple[OddCandidate, ...]:
+    """Return the first candidates that are written as a device seldom records them."""
+    found = (
+        OddCandidate(number, what)
+        for number, text in enumerate(texts, start=1)
+        if (what := oddity_of(text)) is not None
+    )
+    return tuple(islice(found, _MOST_ODD))
 
 
 def candidate_list(texts: Iterable[str]) -> CandidateList:

@@ -10,7 +10,9 @@ import numpy as np
 from rumor_server.queries.cache import Measured
 from rumor_server.queries.question import Status
 from rumor_server.queries.reports_needed import reports_needed
-from rumor_server.statistics.estimation import compare
+from rumor_server.statistics.estimation.comparison import Of, compare
+
+__all__ = ["ChangeRow", "Of", "change_rows"]
 
 
 @dataclass(frozen=True)
@@ -32,17 +34,20 @@ class ChangeRow:
     reports_needed: int | None
 
 
-def change_rows(before: Measured, after: Measured) -> tuple[ChangeRow, ...] | None:
-    """Return the changes, the largest rise first; None where a period has nothing to compare."""
+def change_rows(before: Measured, after: Measured, of: Of) -> tuple[ChangeRow, ...] | None:
+    """Return the changes, the largest rise first; None where a period has nothing to compare.
+
+    `of` says whether the population or these very devices are asked about.
+    """
     if before.status is not Status.OK or after.status is not Status.OK:
         return None
-    change = compare(before.answer, after.answer)
+    change = compare(before.answer, after.answer, of=of)
     # Of one report each side: the error of the change were n 1 before and after.
     of_one_report = np.hypot(
-        before.answer.std_error * math.sqrt(before.n),
-        after.answer.std_error * math.sqrt(after.n),
+        change.before.std_error * math.sqrt(before.n),
+        change.after.std_error * math.sqrt(after.n),
     ).tolist()
-    many = max(1, len(change.values))
+    many = max(before.answer.tests, after.answer.tests)
     rows = [
         ChangeRow(
             value=value,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from enum import StrEnum
 
 from scipy.special import ndtri
 
 from rumor_server.planner.accuracy import Accuracy
+from rumor_server.queries.cache import Measured
 from rumor_server.queries.question import Population, Question, most_reports
 
 # An interval of 20 points is the widest that still tells a common value from a rare one.
@@ -35,6 +37,32 @@ def too_few(question: Question, n: int) -> bool:
     """Return whether intervals from `n` reports are so wide that they say nothing."""
     least = reports_for(question, _NOTHING)
     return least is not None and 0 < n < least
+
+
+class Unexplained(StrEnum):
+    """What the share that no row of an open domain accounts for means for the candidates."""
+
+    WITHIN_NOISE = "within_noise"
+    """The list may well hold every value there is."""
+    VALUES_MISSING = "values_missing"
+    """More than noise: there are values that are not in the list."""
+    NOTHING_MATCHES = "nothing_matches"
+    """As good as no report is of the list, and a share above 1 is noise: they may be misspelt."""
+    COUNTED_TWICE = "counted_twice"
+    """Below 0 by more than noise: candidates share bits, or are too many for so few reports."""
+
+
+def unexplained_means(measured: Measured) -> Unexplained | None:
+    """Return what the unexplained share means, by three standard errors; None where there is none.
+
+    No share can lie outside 0 to 1, and the estimate can: by noise, or as told.
+    """
+    if measured.unexplained is None:
+        return None
+    share, error = measured.unexplained
+    if share > 3 * error:
+        return Unexplained.NOTHING_MATCHES if share > 1 - 3 * error else Unexplained.VALUES_MISSING
+    return Unexplained.COUNTED_TWICE if share < -3 * error else Unexplained.WITHIN_NOISE
 
 
 def population_of(question: Question, days: int) -> Population:

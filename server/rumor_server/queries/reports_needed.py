@@ -18,6 +18,7 @@ from scipy.special import ndtri
 
 from rumor_server.queries.cache import Measured
 from rumor_server.queries.question import Question, Status
+from rumor_server.statistics.estimation.comparison import Of, spread
 
 # The usual convention of study design (Cohen 1988): four in five true differences are found.
 POWER = 0.8
@@ -61,7 +62,8 @@ def resolution_of(
     """
     if measured.status is not Status.OK:
         return None
-    error = float(measured.std_errors[measured.values.index(value)])
+    around = spread(measured.answer, Of.POPULATION)
+    error = float(around.std_error[measured.values.index(value)])
     # Two periods like this one: the error of a change is the root of 2 times that of a share.
     of_change = math.sqrt(2) * error
     return Resolution(

@@ -16,6 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from rumor_server.queries.authenticity import Authenticity
 from rumor_server.queries.cache import Measured
+from rumor_server.queries.candidate_lists import OddCandidate
+from rumor_server.queries.precision import Unexplained
 from rumor_server.queries.question import LeftOut, Population, Question, Status
 from rumor_server.statistics.estimates import Answer, Floats
 from rumor_server.statistics.estimation import norm_sub
@@ -66,9 +68,16 @@ class EstimatesPage(BaseModel):
     metric: str
     question: str
     status: Status
-    n: int = Field(description="reports counted")
+    n: int = Field(
+        description="reports counted; withheld, it is rounded down to tenths of `min_reports`"
+    )
     min_reports: int
-    missing: int = Field(description="reports still missing before release; else 0")
+    min_new_reports: int = Field(
+        description="by how many reports two answers about a day that is still open differ at least"
+    )
+    missing: int = Field(
+        description="reports still missing before release, in tenths of `min_reports`; else 0"
+    )
     first_day: date | None = Field(
         description="first day asked for, else the first with a report; null where there is none "
         "up to `last_day`"
@@ -95,6 +104,10 @@ class EstimatesPage(BaseModel):
     )
     unexplained: float | None = Field(description="share of reports that no row accounts for")
     unexplained_std_error: float | None
+    unexplained_means: Unexplained | None = Field(description="for the candidates; see the words")
+    odd_candidates: list[OddCandidate] = Field(
+        description="candidates that may match nothing by the way they are written, the first few"
+    )
     authenticity: list[Authenticity] = Field(
         description="by revision; empty where there is no data, or it is withheld"
     )

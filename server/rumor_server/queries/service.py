@@ -21,7 +21,9 @@ from rumor_server.queries.authenticity import (
     authenticity_report,
 )
 from rumor_server.queries.cache import Answers, Measured
-from rumor_server.queries.precision import population_of, reports_for
+from rumor_server.queries.candidate_lists import OddCandidate, odd_candidates
+from rumor_server.queries.open_days import SteppedTallies
+from rumor_server.queries.precision import population_of, reports_for, unexplained_means
 from rumor_server.queries.question import (
     DEFAULT_ALPHA,
     Days,
@@ -42,6 +44,7 @@ from rumor_server.statistics.mechanisms import estimate_metric
 from rumor_server.statistics.tally import Tally
 from rumor_server.storage.store import Store
 from rumor_shared.metric import Metric
+from rumor_shared.registry import Registry
 
 # A metric's past revisions are few, and reading them parses a whole registry.
 _KEPT_METRICS = 1024
@@ -58,6 +61,14 @@ Weights = Callable[[Metric, date, date], WeightCounts]
 def no_weights(metric: Metric, first: date, last: date) -> WeightCounts:
     """Return that no report's weight was looked at."""
     return WeightCounts()
+
+
+def rough(n: int, min_reports: int) -> int:
+    """Return a number of reports, in whole tenths of `min_reports` below that many.
+
+    A number that told each report of a withheld metric would tell when one came.
+    """
+    return n if n >= min_reports else n - n % max(1, min_reports // 10)
 
 
 @dataclass(frozen=True)
@@ -79,16 +90,35 @@ class _Counted:
 class QueryService:
     """Answers of a store, each remembered. Safe for many threads.
 
-    `weights` knows the weights of counted reports.
+    `weights` knows the weights of counted reports. `registry` is the one in force, `stepped` shows
+    open days in steps; without it, as to who has the file, every tally is exact.
     """
 
-    def __init__(self, store: Store, weights: Weights = no_weights) -> None:
+    def __init__(
+        self,
+        store: Store,
+        weights: Weights = no_weights,
+        *,
+        registry: Registry | None = None,
+        stepped: SteppedTallies | None = None,
+    ) -> None:
         self._store = store
         self._weights = weights
+        self._registry = registry
+        self._stepped = stepped
         self._answers = Answers()
         self._workers = Workers()
-        self.revisions = lru_cache(_KEPT_METRICS)(store.revisions)
+        self.revisions = lru_cache(_KEPT_METRICS)(self._revisions)
         """Return every revision of a metric ever declared, the newest last."""
+
+    def _revisions(self, name: str) -> tuple[Metric, ...]:
+        # What is told and when may be declared anew without a new revision: the registry in force
+        # counts, and not the first that declared it.
+        present = self._registry.metrics.get(name) if self._registry else None
+        return tuple(
+            present if present and present.revision == one.revision else one
+            for one in self._store.revisions(name)
+        )
 
     def question(
         self,
@@ -108,8 +138,14 @@ class QueryService:
         return joint_days(self._store.days(metric.name, metric.revision) for metric in metrics)
 
     def reports(self, metrics: Sequence[Metric], first: date, last: date) -> int:
-        """Return how many reports of some revisions were counted over some days."""
-        return sum(self._store.tally(metric, first, last).n for metric in metrics)
+        """Return how many reports of some revisions were counted over some days; see `rough`."""
+        n = sum(self._tally(metric, first, last).n for metric in metrics)
+        return rough(n, metrics[-1].min_reports)
+
+    def rough_count(self, name: str, n: int) -> int:
+        """Return a metric's number of reports as others than its operator may see it."""
+        present = self._registry.metrics.get(name) if self._registry else None
+        return rough(n, present.min_reports) if present else n
 
     def measure(self, question: Question, first: date, last: date) -> Measured:
         """Return the answer over the days from `first` to `last`, inclusive.
@@ -193,6 +229,7 @@ class QueryService:
             status=measured.status,
             n=measured.n,
             min_reports=newest.min_reports,
+            min_new_reports=newest.min_new_reports,
             missing=measured.missing,
             first_day=first,
             last_day=last,
@@ -207,11 +244,18 @@ class QueryService:
             reports_for_10_points=reports_for(question),
             unexplained=unexplained[0],
             unexplained_std_error=unexplained[1],
+            unexplained_means=unexplained_means(measured),
+            odd_candidates=list(self.odd_candidates(question)),
             authenticity=list(self.authenticity(question, *span, fake_share)),
             row_count=len(measured.values),
             rows=[],
         )
         return page, measured
+
+    def odd_candidates(self, question: Question) -> tuple[OddCandidate, ...]:
+        """Return the candidates that may match nothing by the way they are written."""
+        texts = question.candidates or ()
+        return self.offloaded(len(texts), odd_candidates, texts)
 
     def offloaded(
         self, rows: int, function: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs
@@ -231,9 +275,14 @@ class QueryService:
         cost = rows * _DECODED if question.is_open else rows
         return self.offloaded(cost, _answer, question, counted)
 
+    def _tally(self, metric: Metric, first: date, last: date) -> Tally:
+        """Return what analysts may see of a tally."""
+        source = self._stepped or self._store
+        return source.tally(metric, first, last)
+
     def _count(self, question: Question, first: date, last: date) -> _Counted:
         days = shared_days(self.days(question.metrics), first, last)
-        tallies = ((metric, self._store.tally(metric, first, last)) for metric in question.metrics)
+        tallies = ((metric, self._tally(metric, first, last)) for metric in question.metrics)
         return _Counted(tuple(tallies), days)
 
     def left_out(
@@ -244,7 +293,7 @@ class QueryService:
 
     def _left_out(self, question: Question, first: date, last: date) -> Iterator[LeftOut]:
         for metric in question.left_out:
-            n = self.reports([metric], first, last)
+            n = rough(self._tally(metric, first, last).n, question.newest.min_reports)
             days = self.days([metric])
             if n and days:
                 yield LeftOut(metric.revision, n, max(first, days[0]), min(last, days[1]))
@@ -253,7 +302,8 @@ class QueryService:
         self, counted: _Counted, first: date, last: date, fake_share: float
     ) -> Iterator[Authenticity]:
         for metric, tally in counted.with_reports:
-            weights = self._weights(metric, first, last)
+            whole = self._stepped.last_whole_day(metric, last) if self._stepped else last
+            weights = self._weights(metric, first, whole) if whole else WeightCounts()
             repeats = most_reports(metric, counted.days, tally.n)
             yield authenticity_report(metric, tally, weights, repeats, fake_share)
 
@@ -279,7 +329,9 @@ def _answer(question: Question, counted: _Counted) -> Measured:
     population = population_of(question, counted.days)
     if status is Status.WITHHELD:
         nothing = Estimates.empty(question.values, question.alpha)
-        return Measured(status, n, question.newest.min_reports - n, revisions, nothing, population)
+        least = question.newest.min_reports
+        n = rough(n, least)
+        return Measured(status, n, least - n, revisions, nothing, population)
     try:
         parts = [
             estimate_metric(

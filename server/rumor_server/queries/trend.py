@@ -9,6 +9,7 @@ from datetime import date, timedelta
 from rumor_server.queries.cache import Measured
 from rumor_server.queries.question import Question, Status
 from rumor_server.queries.service import QueryService
+from rumor_server.statistics.estimation.comparison import Of, Spread, spread
 
 # A month of days is as much as a panel shows.
 _MOST_POINTS = 31
@@ -56,11 +57,11 @@ class TrendRow:
 
 
 def measure_trend(
-    service: QueryService, question: Question, first: date, last: date
+    service: QueryService, question: Question, first: date, last: date, *, least: int = 2
 ) -> Trend | None:
-    """Measure every point from `first` to `last`; None where there would be a single one."""
+    """Measure every point from `first` to `last`; None where there would be fewer than `least`."""
     days, most = (last - first).days + 1, points_within(question, first, last)
-    if most < 2:
+    if most < least:
         return None
     step = -(-days // most)
     points = []
@@ -99,17 +100,39 @@ def _marks(points: Sequence[Point]) -> tuple[tuple[int, int], ...]:
 
 
 def trend_rows(trend: Trend, values: Sequence[str], wanted: Sequence[str]) -> list[TrendRow]:
-    """Return the rows of some of the values, by value and then by time."""
+    """Return the rows of some of the values, by value and then by time.
+
+    Bands are those of the population that each point's devices were drawn from: they are what the
+    points are compared by.
+    """
     index = {value: i for i, value in enumerate(values)}
-    return [_row(point, value, index[value]) for value in wanted for point in trend.points]
+    spreads = [
+        spread(point.measured.answer, Of.POPULATION) if point.measured.status is Status.OK else None
+        for point in trend.points
+    ]
+    return [
+        _row(point, around, value, index[value])
+        for value in wanted
+        for point, around in zip(trend.points, spreads, strict=True)
+    ]
 
 
-def _row(point: Point, value: str, i: int) -> TrendRow:
+def _row(point: Point, around: Spread | None, value: str, i: int) -> TrendRow:
     measured = point.measured
-    known = measured.status is Status.OK
-    names = ("frequency", "std_error", "low", "high")
-    numbers = {name: float(getattr(measured.answer, name)[i]) if known else None for name in names}
-    left_out = sum(one.n for one in measured.left_out)
+    shares: tuple[float | None, float | None] = (None, None)
+    bounds = shares
+    if around is not None:
+        shares = (float(measured.answer.frequency[i]), float(around.std_error[i]))
+        bounds = (float(around.low[i]), float(around.high[i]))
     return TrendRow(
-        point.first, point.last, value, measured.n, measured.status, **numbers, left_out=left_out
+        first=point.first,
+        last=point.last,
+        value=value,
+        n=measured.n,
+        status=measured.status,
+        frequency=shares[0],
+        std_error=shares[1],
+        low=bounds[0],
+        high=bounds[1],
+        left_out=sum(one.n for one in measured.left_out),
     )

@@ -9,6 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from rumor_server.statistics.noise import Noise
+
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
@@ -37,7 +39,9 @@ class Estimates:
     hold all truths at once with that probability (Bonferroni). `p_value` is the probability of so
     many reports where no device has the value, and `significant` marks those that pass Bonferroni
     at alpha. `unexplained` is the share of reports that no listed value accounts for (open domains
-    only). Raises ValueError for an entry that is not finite or a length that differs.
+    only). `noise` says how far the estimates scatter; `comparisons` is how many of them can be
+    wrong on their own, None all of them. Raises ValueError for an entry that is not finite or a
+    length that differs.
     """
 
     values: tuple[str, ...]
@@ -53,6 +57,8 @@ class Estimates:
     significant: Bools
     unexplained: float | None = None
     unexplained_std_error: float | None = None
+    noise: Noise | None = None
+    comparisons: int | None = None
 
     def __post_init__(self) -> None:
         shape = (len(self.values) if self.n else 0,)
@@ -62,6 +68,11 @@ class Estimates:
                 raise ValueError(f"{name} has shape {array.shape}; it needs {shape}")
             if not np.isfinite(array).all():
                 raise ValueError(f"{name} has an entry that is not finite")
+
+    @property
+    def tests(self) -> int:
+        """How many tests the simultaneous bounds and marks allow for."""
+        return max(1, len(self.values)) if self.comparisons is None else self.comparisons
 
     @classmethod
     def empty(cls, values: tuple[str, ...], alpha: float, *, n: int = 0) -> Estimates:

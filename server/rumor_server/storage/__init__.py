@@ -7,6 +7,6 @@ groups) and `committing` (the steps of a commit, the same on every database); th
 the database, for the day that a backup is restored.
 
 Beside that: `operator_tables` (one transaction of the operator's tables, the same SQL on either
-database) with `keys`, `registry_in_force`, `report_weights` and `figures`; and `tally_transfer`,
-with `tally_file`, takes tallies from one collector to another.
+database) with `keys`, `registry_in_force`, `report_weights`, `open_days` and `figures`; and
+`tally_transfer`, with `tally_file`, takes tallies from one collector to another.
 """

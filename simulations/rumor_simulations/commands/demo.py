@@ -22,8 +22,7 @@ from rumor_shared.registry import parse_registry
 from rumor_simulations.commands.progress import aside, progress, say
 from rumor_simulations.demo.collector import DATABASE, Collector, CollectorFailed
 from rumor_simulations.demo.comparison import Comparison, compare, find_faults
-from rumor_simulations.demo.device import DeviceFailed, Played
-from rumor_simulations.demo.play import play
+from rumor_simulations.demo.device import DeviceFailed, Played, play
 from rumor_simulations.demo.report import print_report
 from rumor_simulations.demo.scenario import SCENARIOS, Scenario
 

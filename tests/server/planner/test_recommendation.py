@@ -116,3 +116,15 @@ def test_targets_out_of_reach_are_refused() -> None:
     for share in (0.0, 1.0, -0.1):
         with pytest.raises(PlanError, match="accuracy: is a share"):
             Target("accuracy", share)
+
+
+def test_price_of_another_reason_is_told_in_devices() -> None:
+    """S-06: what is passed over for any reason says how many more devices that costs."""
+    for one in (made(1024, "8"), made(1024, "5"), made(1024, "3", max_bytes=3)):
+        for option in one.options:
+            if option.name not in one.passed_over:
+                continue
+            ratio = one.chosen.accuracy.variance(0.0) / option.accuracy.variance(0.0)
+            told = f"{one.chosen.name} needs {100 * (ratio - 1):.1f}% more devices"
+            assert (told in one.passed_over[option.name]) == (ratio > 1)
+    assert "pgr needs" in made(1024, "8").passed_over["subset"]

@@ -59,12 +59,12 @@ def test_raises_what_is_raised_there(workers: Workers) -> None:
 
 def test_kills_what_takes_too_long() -> None:
     """After its time an answer is given up; the next question gets a new process."""
-    workers = Workers(1, seconds=3)
+    workers = Workers(1, seconds=8)
     before = workers.run(where, 1)[0]
     start = time.monotonic()
     with pytest.raises(TooManyQueries):
         workers.run(time.sleep, 60)
-    assert time.monotonic() - start < 10
+    assert time.monotonic() - start < 30
     assert workers.run(where, 2)[0] != before
     with pytest.raises(ProcessLookupError):
         os.kill(before, 0)

@@ -13,6 +13,7 @@ from rumor_server.http.dashboard import formats, page_charts, words
 from rumor_server.http.dashboard.contents import MetricPage, MetricsPage
 from rumor_server.http.dashboard.links import Links
 from rumor_server.queries.candidate_lists import MAX_CANDIDATES
+from rumor_server.queries.comparison import Of
 from rumor_server.queries.question import Status
 from rumor_shared.epsilon import MICRO
 from rumor_shared.version import __version__
@@ -65,6 +66,7 @@ _ENVIRONMENT.globals.update(
     static_tag=static_tag,
     version=__version__,
     Status=Status,
+    Of=Of,
 )
 
 

@@ -11,6 +11,7 @@ from rumor_server.http.dashboard.contents import MetricCard, MetricPage, Metrics
 from rumor_server.http.dashboard.view import Part
 from rumor_server.http.dashboard.words import devices_words
 from rumor_server.queries.comparison import ChangeRow
+from rumor_server.queries.precision import unexplained_means
 from rumor_server.queries.rows import as_csv, as_json, rows_csv
 from rumor_server.queries.trend import TrendRow
 from rumor_shared.epsilon import MICRO
@@ -43,6 +44,7 @@ def metric_json(page: MetricPage) -> str:
         "status": measured.status,
         "n": measured.n,
         "min_reports": metric.min_reports,
+        "min_new_reports": metric.min_new_reports,
         "missing": measured.missing,
         "first_day": page.first,
         "last_day": page.last,
@@ -57,6 +59,8 @@ def metric_json(page: MetricPage) -> str:
         "reports_for_10_points": page.reports_for_10_points,
         "unexplained": unexplained,
         "unexplained_std_error": unexplained_error,
+        "unexplained_means": unexplained_means(measured),
+        "odd_candidates": [asdict(one) for one in page.odd_candidates],
         "epsilon": _plain(metric.mechanism.epsilon_report),
         "mechanism": metric.mechanism.name,
         "revision": metric.revision,

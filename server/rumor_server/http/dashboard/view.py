@@ -12,7 +12,8 @@ from urllib.parse import urlencode
 
 from rumor_server.errors import BadRequest
 from rumor_server.http.parameters import number, whole
-from rumor_server.queries.question import DEFAULT_ALPHA, LEAST_ALPHA
+from rumor_server.queries.comparison import Of
+from rumor_server.queries.question import DEFAULT_ALPHA, LEAST_ALPHA, overlap
 from rumor_shared.days import parse_day
 from rumor_shared.metric import MAX_REVISION
 from rumor_shared.text import MAX_TEXT_BYTES
@@ -66,7 +67,7 @@ class View:
 
     `candidates` is the SHA-256 of a stored list, `followed` the values whose trend is drawn (the
     commonest if there are none), `shows` a difference in percentage points. `trend` asks for a
-    trend that takes long.
+    trend that takes long, `of` for a comparison of the population or of these very devices.
     """
 
     first: date | None = None
@@ -83,6 +84,7 @@ class View:
     followed: tuple[str, ...] = ()
     shows: float | None = None
     trend: bool = False
+    of: Of = Of.POPULATION
     part: Part = Part.VALUES
 
     @property
@@ -126,6 +128,7 @@ _FIELDS: Mapping[str, str] = {
     "value": "followed",
     "shows": "shows",
     "trend": "trend",
+    "of": "of",
     "part": "part",
 }
 _DEFAULTS = {field: getattr(View(), field) for field in _FIELDS.values()}
@@ -168,10 +171,7 @@ def _check_days(view: View) -> None:
             )
         if view.before_first > view.before_last:
             raise BadRequest("query.compare_from: is after `compare_to`; swap them")
-        # The same reports on both sides would hide a change and shrink its error.
-        starts_after = view.first is not None and view.first > view.before_last
-        ends_before = view.last is not None and view.last < view.before_first
-        if not (starts_after or ends_before):
+        if overlap(view.first, view.last, view.before_first, view.before_last):
             raise BadRequest(
                 "query.compare_to: both periods share days; give `from` and `to` so that they "
                 "don't overlap",
@@ -246,5 +246,6 @@ _READERS: Mapping[str, tuple[Callable[[str], Any], str]] = {
     "find": (_text, f"is too long; write at most {MAX_TEXT_BYTES} characters"),
     "shows": (_points, "is not a difference; write percentage points such as 2"),
     "trend": (_yes, f"is not a choice; write {_YES} or leave it out"),
+    "of": (Of, f"is not whose change is asked for; choose one of {', '.join(Of)}"),
     "part": (Part, f"is not a part; choose one of {', '.join(Part)}"),
 }

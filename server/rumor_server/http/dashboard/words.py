@@ -9,6 +9,7 @@ from typing import NamedTuple
 from rumor_server.http.dashboard.formats import count, day, period, plural, short_day
 from rumor_server.queries.activity import ACTIVITY_DAYS, Activity, State
 from rumor_server.queries.cache import Measured
+from rumor_server.queries.precision import Unexplained, unexplained_means
 from rumor_server.queries.question import LeftOut, Population
 from rumor_shared.metric import Metric
 
@@ -43,8 +44,8 @@ def state_words(
         case State.WITHHELD:
             word = "Withheld"
             sentence = (
-                f"{plural(metric.min_reports - reports, 'report')} of {metric.min_reports:,} are "
-                "missing before anything is shown."
+                f"At most {plural(metric.min_reports - reports, 'report')} of "
+                f"{metric.min_reports:,} are missing before anything is shown."
             )
         case State.COLLECTING:
             word = "Collecting"
@@ -116,17 +117,23 @@ def sparkline_bars(reports: Sequence[int]) -> tuple[tuple[float, float, float], 
 
 def unexplained_words(measured: Measured) -> str:
     """Return what the share that no candidate explains means for this list."""
-    if measured.unexplained is None:
-        return ""
-    share, error = measured.unexplained
-    if share > 3 * error:
-        return (
-            "That is more than noise: values are missing from the list. Bring a longer one to "
-            "learn which."
-        )
-    if share < -3 * error:
-        return (
-            "That is below 0 by more than noise: candidates share bits and are counted twice, or "
-            "the list is too long for so few reports."
-        )
-    return "That is within the noise: the list may well hold every value there is."
+    match unexplained_means(measured):
+        case Unexplained.NOTHING_MATCHES:
+            return (
+                "As good as no report is of a candidate on this list; a share above 100% can't be, "
+                "what is beyond it is noise. Are they spelt as devices record them?"
+            )
+        case Unexplained.VALUES_MISSING:
+            return (
+                "That is more than noise: values are missing from the list. Bring a longer one to "
+                "learn which."
+            )
+        case Unexplained.COUNTED_TWICE:
+            return (
+                "That is below 0 by more than noise: candidates share bits and are counted twice, "
+                "or the list is too long for so few reports."
+            )
+        case Unexplained.WITHIN_NOISE:
+            return "That is within the noise: the list may well hold every value there is."
+        case None:
+            return ""

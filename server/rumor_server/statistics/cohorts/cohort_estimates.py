@@ -7,6 +7,7 @@ open domain, by the sketch decoder, which never writes out what it does not need
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +26,16 @@ from rumor_server.statistics.decoding.decoded_estimates import decoded_estimates
 from rumor_server.statistics.estimates import Estimates, Floats
 from rumor_server.statistics.estimation.grouping import Groups, group_members
 from rumor_server.statistics.estimation.normal_estimates import estimate_normal
-from rumor_server.statistics.intervals.significance import check_alpha
+from rumor_server.statistics.estimation.pure import SMALL_COUNT
+from rumor_server.statistics.intervals.count_law import CountLaw
+from rumor_server.statistics.intervals.exact_interval import exact_interval
+from rumor_server.statistics.intervals.significance import bonferroni, check_alpha
 from rumor_shared.metric import Metric
 
 # The covariance of this many values takes 32 MiB, and a second to work out.
 _DENSE_VALUES = 2048
+# A count that is whole but for this is whole.
+_ROUNDING = 1e-6
 
 
 def estimate_cohorts(
@@ -50,7 +56,7 @@ def estimate_cohorts(
     if fit is None:
         return _decode(metric, tally, values, alpha)
     absent, slope = _variance(tally, fit)
-    return estimate_normal(
+    made = estimate_normal(
         values,
         tally.n,
         fit.shares,
@@ -58,6 +64,42 @@ def estimate_cohorts(
         slope,
         alpha=alpha,
         p_value=_p_value(tally, fit.shares, absent),
+    )
+    return _of_few_reports(tally, made, absent)
+
+
+def _of_few_reports(tally: CohortTally, made: Estimates, absent: Floats) -> Estimates:
+    """Return the estimates with bounds and p-values of a count's exact law, if reports are few.
+
+    The estimate of a share is a debiased count of reports in the value's cells, a little noisier:
+    as if of fewer reports, and with part of a count, which is read outwards. Where a cell is rarely
+    hit by chance, one such hit is no sign of a value, which a normal law takes it for.
+    """
+    q, gap = tally.rate, tally.gap
+    trials = int(q * (1 - q) / (gap**2 * float(absent.max())))
+    if trials < 1 or trials * min(q, 1 - q) >= SMALL_COUNT:
+        return made
+    one = np.ones(len(made.values))
+    every = np.full(len(made.values), trials)
+    law = CountLaw(trials, every, one * tally.p1, one * q, one * gap)
+    count = trials * (q + gap * made.frequency)
+    below, above = (
+        np.clip(rounded, 0, trials).astype(np.int64)
+        for rounded in (np.floor(count + _ROUNDING), np.ceil(count - _ROUNDING))
+    )
+    bounds = []
+    for alpha in (made.alpha, made.alpha / len(made.values)):
+        bounds.append(np.minimum(exact_interval(law, below, alpha)[0], made.frequency))
+        bounds.append(np.maximum(exact_interval(law, above, alpha)[1], made.frequency))
+    p_value = law.p_value(below)
+    return replace(
+        made,
+        low=bounds[0],
+        high=bounds[1],
+        simultaneous_low=bounds[2],
+        simultaneous_high=bounds[3],
+        p_value=p_value,
+        significant=bonferroni(p_value, made.alpha),
     )
 
 
@@ -89,7 +131,7 @@ def group_cohorts(metric: Metric, tally: CohortTally, groups: Groups, *, alpha: 
         tuple(members),
         tally.n,
         frequency,
-        np.maximum(variance, 0),
+        variance,
         np.zeros_like(variance),
         alpha=alpha,
     )
@@ -110,14 +152,16 @@ def _variance(tally: CohortTally, fit: Regression) -> tuple[Floats, Floats]:
     """
     own = tally.p1 * (1 - tally.p1) - tally.rate * (1 - tally.rate)
     slope = np.full(len(fit.shares), own / (tally.n * tally.gap**2))
-    at_pilot = (fit.variance - fit.pilot * (1 - fit.pilot)) / tally.n
-    return np.maximum(at_pilot - slope * fit.pilot, 0), slope
+    least = tally.least_variance
+    at_pilot = np.maximum(fit.variance - fit.pilot * (1 - fit.pilot), least) / tally.n
+    return np.maximum(at_pilot - slope * fit.pilot, least / tally.n), slope
 
 
 def _variance_of_sum(tally: CohortTally, fit: Regression, rows: NDArray[np.int64]) -> float:
     """Return the variance of a group's share at the pilot, for a fixed population."""
     share = float(fit.pilot[rows].sum())
-    return (fit.variance_of_sum(rows) - share * (1 - share)) / tally.n
+    variance = fit.variance_of_sum(rows) - share * (1 - share)
+    return max(variance, tally.least_variance) / tally.n
 
 
 def _p_value(tally: CohortTally, shares: Floats, absent: Floats) -> Floats:

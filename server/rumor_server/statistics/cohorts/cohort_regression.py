@@ -15,18 +15,26 @@ The design is that of equally filled cohorts, which a fresh uniform cohort for e
 average: f = pilot + D^-1 X'W (counts - n_c r) / ((p1 - p0) n) with D = X'WX / M is unbiased for any
 pilot and also where cohorts hold one report or none. D^-1 / n is its covariance, were the
 population drawn at random; a fixed one has (diag f - f f') / n less.
+
+Cells of a report vary together, since its value owns exactly one. Of a report that names one cell
+they have a multinomial covariance, whose generalised inverse is diagonal. Of bits, where s is the
+share of reports that own a cell and V the variance of its debiased bit plus s^2, the covariance is
+diag V - s s', whose inverse is diag 1/V + t t' / (1 - s't) with t = s / V (Sherman, Morrison 1950).
+Without the second term errors vanish with the noise: at epsilon 14 they were told as 0.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.lapack import spotrf, strtri
+from scipy.linalg import get_lapack_funcs
 
-from rumor_server.statistics.cohorts.coincidences import Singles, information, sums
+from rumor_server.statistics.cohorts.coincidences import Matrix, add_squares, information, sums
+from rumor_server.statistics.decoding.covariance import listed_shares
+from rumor_server.statistics.decoding.prior import learn
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -34,6 +42,9 @@ Law = Literal["bits", "categories"]
 
 # Least squares more than doubles the variance beyond this share of values for each free cell.
 _ROOM = 0.5
+# Below this variance of a debiased cell, what a fixed population takes off a variance is so much of
+# it that single precision would leave few digits.
+_SHARP = 0.03
 # A pilot follows values that stand out by so many standard errors: one in 30,000 others does.
 _STANDS_OUT = 4.0
 
@@ -84,6 +95,21 @@ class CohortTally:
         return self.p1 - self.rate
 
     @property
+    def sharp(self) -> bool:
+        """Whether the noise of a cell is far below what the draw of values adds to it."""
+        return self.p0 * (1 - self.p0) < _SHARP * self.gain**2
+
+    @property
+    def least_variance(self) -> float:
+        """Bound below which no unbiased share's variance for a fixed population is, of one report.
+
+        The noise alone of a debiased cell has at least this variance in every direction, and a
+        value's column has squares that sum to less than 1 a report.
+        """
+        own = self.p1 * (1 - self.p1) if self.law == "bits" else self.p0
+        return min(own, self.p0 * (1 - self.p0)) / self.gain**2
+
+    @property
     def absent_variance(self) -> float:
         """Ideal variance of an absent value's share, estimated from one report."""
         return self.rate * (1 - self.rate) / self.gap**2
@@ -93,13 +119,13 @@ class CohortTally:
 class Regression:
     """`shares` (k,), and the `pilot` (k,) at which cells were weighted.
 
-    `root` (k, k) is R with R'R = D^-1. It is in single precision: D is near the identity but for
-    scale, and an error of a millionth in an error is none.
+    `root` (k, k) is R with R'R = D^-1. It is in single precision where D is near the identity but
+    for scale, and an error of a millionth in an error is none.
     """
 
     shares: Floats
     pilot: Floats
-    root: Singles
+    root: Matrix
 
     @property
     def variance(self) -> Floats:
@@ -116,21 +142,56 @@ def regress(tally: CohortTally, owned: NDArray[np.integer]) -> Regression | None
 
     `owned` (cohorts, k) is the cell of each value in each cohort. There must be a report.
     """
-    cohorts, k = owned.shape
-    if k > _ROOM * tally.free_cells:
+    if owned.shape[1] > _ROOM * tally.free_cells:
         return None
-    pilot = _pilot(tally, owned)
+    fit = _step(tally, owned, _pilot(tally, owned))
+    # A pilot from counts has the collisions' error. Where the noise is below it, two more steps
+    # bring mean squared errors from 2.2 times what is told to 1.0 (16 columns, epsilon 16).
+    for _ in range(2 if tally.sharp else 0):
+        if fit is not None:
+            fit = _step(tally, owned, _shrunk(fit, tally.n))
+    return fit
+
+
+def _step(tally: CohortTally, owned: NDArray[np.integer], pilot: Floats) -> Regression | None:
+    """Take one step of Fisher scoring from a pilot; None where values can't be told apart."""
+    cohorts = len(owned)
     rates = _rates(tally, owned, pilot)
-    spread = rates if tally.law == "categories" else rates * (1 - rates)
+    spread = rates if tally.law == "categories" else rates * (1 - 2 * tally.p0) + tally.p0**2
     weights = tally.gain**2 / spread
-    left = weights * (tally.counts - tally.reports[:, None] * rates) / tally.gain
+    residual = tally.counts - tally.reports[:, None] * rates
+    residual /= tally.gain
+    left = weights * residual
+    precise = tally.law == "bits" or tally.sharp
+    matrix = information(weights / cohorts, owned, np.float64 if precise else np.float32)
+    if tally.law == "bits":
+        rates -= tally.p0
+        rates /= tally.gain
+        together = np.multiply(weights, rates, out=weights)
+        strength = 1 / (1 - np.einsum("cy,cy->c", together, rates))
+        common = np.einsum("cy,cy->c", together, residual)
+        left += (strength * common)[:, None] * together
+        together *= np.sqrt(strength / cohorts)[:, None]
+        add_squares(matrix, together, owned)
     score = (sums(left, owned) - left.sum() / tally.cells) / tally.n
-    factor, failed = spotrf(information(weights / cohorts, owned), lower=1, overwrite_a=1)
+    potrf: Any = get_lapack_funcs("potrf", (matrix,))
+    trtri: Any = get_lapack_funcs("trtri", (matrix,))
+    factor, failed = potrf(matrix, lower=1, overwrite_a=1)
     if failed:
         return None
-    root, _ = strtri(factor, lower=1, overwrite_c=1)
-    step = root.T @ (root @ score.astype(np.float32))
+    root, _ = trtri(factor, lower=1, overwrite_c=1)
+    step = root.T @ (root @ score.astype(matrix.dtype))
     return Regression(pilot + step, pilot, root)
+
+
+def _shrunk(fit: Regression, n: int) -> Floats:
+    """Return a fit's shares as a population's, each shrunk by what the others show of their size.
+
+    A bar that values must pass would give the lucky ones among the rare too much weight.
+    """
+    variance = fit.variance - fit.pilot * (1 - fit.pilot)
+    least = float(np.finfo(np.float64).eps)
+    return listed_shares(learn(fit.shares, np.maximum(variance, least) / n).mean)
 
 
 def _pilot(tally: CohortTally, owned: NDArray[np.integer]) -> Floats:

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import helmert
-from scipy.linalg.blas import ssyrk
+from scipy.linalg import get_blas_funcs, helmert
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
+# In single precision or in double.
+Matrix = NDArray[np.float32 | np.float64]
+Precision = type[np.float32] | type[np.float64]
 
 # Entries of one pass over a table: some arrays of 256 KiB stay in the cache (measured).
 _GATHERED = 1 << 15
@@ -38,15 +40,41 @@ def sums(table: Floats, owned: NDArray[np.integer]) -> Floats:
     return total
 
 
-def information(weights: Floats, owned: NDArray[np.integer]) -> Singles:
+def information(
+    weights: Floats,
+    owned: NDArray[np.integer],
+    precision: Precision = np.float32,
+) -> Matrix:
     """Return X'WX, (values, values), in its lower triangle and diagonal.
 
     A value's column of X is 1 where it owns a cell less 1 / cells everywhere, so that each cohort
-    sums to 0. `weights` (cohorts, cells) are positive. Exact to 1e-6 of the diagonal.
+    sums to 0. `weights` (cohorts, cells) are positive. Exact to 1e-6 of the diagonal
+    in single precision.
     """
     if weights.shape[1] <= _DENSE_CELLS:
-        return _by_columns(weights, owned)
-    return _by_pairs(weights, owned)
+        return _by_columns(weights, owned, precision)
+    return _by_pairs(weights, owned, precision)
+
+
+def add_squares(matrix: Matrix, table: Floats, owned: NDArray[np.integer]) -> None:
+    """Add to X'WX the sum over cohorts of (X't)(X't)', in its lower triangle and diagonal.
+
+    `table` (cohorts, cells) holds each cohort's t.
+    """
+    k, cells = owned.shape[1], table.shape[1]
+    step = min(len(owned), max(1, _COLUMN_ENTRIES // k))
+    for part, flat in _blocks(owned, cells, step):
+        rows = table[part]
+        centred = rows.ravel()[flat] - rows.sum(axis=1, keepdims=True) / cells
+        _add_products(matrix, centred)
+
+
+def _add_products(matrix: Matrix, rows: Matrix) -> None:
+    """Add rows' rows to the lower triangle of a matrix in Fortran's order."""
+    syrk = get_blas_funcs("syrk", (matrix,))
+    added = syrk(1.0, rows.T, 1.0, matrix, lower=1, overwrite_c=1)
+    if added is not matrix:
+        matrix[...] = added
 
 
 def _blocks(
@@ -65,7 +93,7 @@ def _blocks(
         yield part, np.add(owned[part], offsets[:rows], out=flat[:rows])
 
 
-def _by_columns(weights: Floats, owned: NDArray[np.integer]) -> Singles:
+def _by_columns(weights: Floats, owned: NDArray[np.integer], precision: Precision) -> Matrix:
     """Multiply columns of one row less than there are cells: a cohort's own is redundant.
 
     With Q an orthonormal basis of what sums to 0, X'WX of a cohort is X'Q (Q'WQ) Q'X, and Q'X has
@@ -75,22 +103,22 @@ def _by_columns(weights: Floats, owned: NDArray[np.integer]) -> Singles:
     basis = helmert(cells)
     inner = np.einsum("ra,ca,sa->crs", basis, weights, basis, optimize=True)
     # (cohorts, cells - 1, cells): what owning a cell adds to each row of the columns.
-    rows = (np.linalg.cholesky(inner).transpose(0, 2, 1) @ basis).astype(np.float32)
-    total = np.zeros((k, k), dtype=np.float32, order="F")
+    rows = (np.linalg.cholesky(inner).transpose(0, 2, 1) @ basis).astype(precision)
+    total = np.zeros((k, k), dtype=precision, order="F")
     step = min(cohorts, max(1, _COLUMN_ENTRIES // (k * (cells - 1))))
-    columns = np.empty(((cells - 1) * step, k), dtype=np.float32)
+    columns = np.empty(((cells - 1) * step, k), dtype=precision)
     for part, flat in _blocks(owned, cells, step):
         block = columns[: (cells - 1) * len(flat)]
         for row, added in enumerate(block.reshape(cells - 1, len(flat), k)):
             np.take(rows[part, row].ravel(), flat, out=added, mode="clip")
-        total = ssyrk(1.0, block.T, 1.0, total, lower=1, overwrite_c=1)
+        _add_products(total, block)
     return total
 
 
-def _by_pairs(weights: Floats, owned: NDArray[np.integer]) -> Singles:
+def _by_pairs(weights: Floats, owned: NDArray[np.integer], precision: Precision) -> Matrix:
     """Add up the weights of the cells that two values share, few where there are many cells."""
     (cohorts, k), cells = owned.shape, weights.shape[1]
-    total = np.zeros((k, k), dtype=np.float32, order="F")
+    total = np.zeros((k, k), dtype=precision, order="F")
     entries = total.ravel(order="K")
     step = min(cohorts, max(1, _SORTED // k))
     for part, flat in _blocks(owned, cells, step):
@@ -98,7 +126,7 @@ def _by_pairs(weights: Floats, owned: NDArray[np.integer]) -> Singles:
         value = np.argsort(owned[part], axis=1, kind="stable")
         cell = np.take_along_axis(flat, value, axis=1).ravel()
         value = value.ravel()
-        weight = weights[part].ravel()[cell].astype(np.float32)
+        weight = weights[part].ravel()[cell].astype(precision)
         # Whatever shares a cell with the one `apart` places on does so with all between.
         at, apart = np.arange(cell.size), 1
         while at.size:
@@ -108,7 +136,7 @@ def _by_pairs(weights: Floats, owned: NDArray[np.integer]) -> Singles:
             apart += 1
     alone = sums(weights, owned)
     np.fill_diagonal(total, alone)
-    common = (alone / cells - weights.sum() / cells**2 / 2).astype(np.float32)
+    common = (alone / cells - weights.sum() / cells**2 / 2).astype(precision)
     total -= common[:, None]
     total -= common
     return total

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from rumor_server.statistics.decoding import DecodedSketch
 from rumor_server.statistics.estimates import Estimates
 from rumor_server.statistics.intervals.significance import quantile
+from rumor_server.statistics.noise import Noise
 
 
 def decoded_estimates(
@@ -31,4 +34,5 @@ def decoded_estimates(
         significant=decoded.selected,
         unexplained=None if closed else decoded.unexplained,
         unexplained_std_error=None if closed else decoded.unexplained_std_error,
+        noise=Noise(np.square(decoded.std_error), np.zeros_like(decoded.std_error), n),
     )

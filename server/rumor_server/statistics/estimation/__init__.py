@@ -7,7 +7,7 @@ is made of estimates: `combination` (reports under different noise), `grouping` 
 
 from rumor_server.statistics.estimates import Estimates
 from rumor_server.statistics.estimation.combination import CombinationError, combine
-from rumor_server.statistics.estimation.comparison import Change, ComparisonError, compare
+from rumor_server.statistics.estimation.comparison import Change, ComparisonError, Of, compare
 from rumor_server.statistics.estimation.grouping import GroupError
 from rumor_server.statistics.intervals.significance import benjamini_hochberg, bonferroni
 from rumor_server.statistics.postprocessing import base_cut, norm_sub, power_ns, simplex_mle
@@ -18,6 +18,7 @@ __all__ = [
     "ComparisonError",
     "Estimates",
     "GroupError",
+    "Of",
     "base_cut",
     "benjamini_hochberg",
     "bonferroni",

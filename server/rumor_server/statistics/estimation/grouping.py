@@ -7,6 +7,7 @@ an exact law of its own, so its interval and its test are as good as a single va
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -49,7 +50,12 @@ def group_categories(
     inside = [p + (g - 1) * q for g in sizes]
     outside = [g * q for g in sizes]
     law = _law(n, [n] * len(sizes), inside, outside, p - q)
-    return _estimate(groups, law, sums, alpha)
+    made = _estimate(groups, law, sums, alpha)
+    if not n:
+        return made
+    # Every report names a value: the sum over all of them is certain.
+    uncertain = np.array(sizes) < len(metric.indices)
+    return replace(made, std_error=made.std_error * uncertain)
 
 
 def group_bits(
@@ -67,11 +73,22 @@ def group_bits(
     The sum of a group's counts is that of g n coins, of which n F show with p and the others with
     q. Raises GroupError as `group_categories`.
     """
+    law, sums = bit_sums(metric, counts, n, p, q, groups)
+    return _estimate(groups, law, sums, alpha)
+
+
+def bit_sums(
+    metric: Metric, counts: Counts, n: int, p: Fraction, q: Fraction, groups: Groups
+) -> tuple[CountLaw, Counts]:
+    """Return the law of each group's count of bits, and the counts to judge by it.
+
+    Raises GroupError as `group_categories`.
+    """
     if p < q:
         p, q, counts = 1 - p, 1 - q, n - counts
     sizes, sums = _sums(metric, counts, groups)
     law = _law(n, [g * n for g in sizes], [p] * len(sizes), [q] * len(sizes), p - q)
-    return _estimate(groups, law, sums, alpha)
+    return law, sums
 
 
 def group_members(metric: Metric, groups: Groups) -> Mapping[str, NDArray[np.int64]]:

@@ -14,12 +14,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc
 
 from rumor_server.statistics.estimates import Floats
+from rumor_server.statistics.noise import Noise
 
 Counts = NDArray[np.int64]
 
@@ -41,7 +43,7 @@ class CountLaw:
         """Return the laws of some of the counts."""
         return CountLaw(self.n, self.trials[which], self.p[which], self.q[which], self.gap[which])
 
-    def frequency(self, counts: Counts | Floats) -> Floats:
+    def frequency(self, counts: Counts | NDArray[np.floating[Any]]) -> Floats:
         """Return the unbiased estimate of f: (C - trials q) / (n (p - q))."""
         return (counts - self.trials * self.q) / (self.n * self.gap)
 
@@ -51,11 +53,11 @@ class CountLaw:
         clear = self.q * (1 - self.q)
         return (self.p * (1 - self.p) - clear) / scale, self.trials * clear / (self.n * scale)
 
-    def std_error(self, frequency: Floats) -> Floats:
-        """Return the exact standard deviation were `frequency`, brought into [0, 1], the truth."""
-        a, b = self.variance_terms()
-        # The variance is not below 0 at any f in [0, 1]; only rounding can make it so.
-        return np.sqrt(np.maximum(b + a * np.clip(frequency, 0, 1), 0))
+    def noise(self, support: tuple[Fraction, Fraction] | None = None) -> Noise:
+        """Return how the estimates of n devices scatter; `support` is told where it is p and q."""
+        slope, absent = self.variance_terms()
+        beforehand = float(absent[0]) if support is not None and absent.size else None
+        return Noise(absent, slope, self.n, beforehand, support)
 
     def p_value(self, counts: Counts) -> Floats:
         """Return P[so high a count or a higher one] where no device has the value: exact."""

@@ -43,7 +43,7 @@ def exact_interval(law: CountLaw, counts: Counts, alpha: float) -> tuple[Floats,
 
 
 def _solve(law: CountLaw, counts: Counts, alpha: float, *, turned: bool) -> tuple[Floats, Floats]:
-    first, inverse = _distinct(law, counts)
+    first, inverse = distinct(law, counts)
     law, counts = law.select(first), counts[first]
     z = quantile(alpha, 1)
     start, end = np.zeros_like(counts), np.full_like(counts, law.n)
@@ -65,7 +65,7 @@ def _solve(law: CountLaw, counts: Counts, alpha: float, *, turned: bool) -> tupl
     return (least / law.n)[inverse], (most / law.n)[inverse]
 
 
-def _distinct(law: CountLaw, counts: Counts) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def distinct(law: CountLaw, counts: Counts) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the places of distinct counts and where each went: many values share a small one."""
     if all((column == column[0]).all() for column in (law.trials, law.p, law.q)):
         _, first, inverse = np.unique(counts, return_index=True, return_inverse=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import gammaln
 
 from rumor_server.statistics.estimates import Floats
 from rumor_server.statistics.intervals.count_law import CountLaw, Counts, binomial_upper
@@ -52,7 +53,8 @@ def _terms(law: CountLaw) -> int:
 
 def _binomial(trials: Counts, q: Floats, j: Counts) -> Floats:
     """Return P[Bin(trials, q) = j] for j = 0, 1, 2 ... along the last axis."""
-    # The first term is e**-200 at the least, so a running product neither under- nor overflows.
-    ratios = np.maximum(trials - j[:-1], 0) / j[1:] * (q / (1 - q))
-    first = np.exp(trials * np.log1p(-q))
-    return np.concatenate([first, first * np.cumprod(ratios, axis=1)], axis=1)
+    inside = np.minimum(j, trials)
+    log = gammaln(trials + 1) - gammaln(inside + 1) - gammaln(trials - inside + 1)
+    # A group of all values has q = 0 among the reports that do not support: log 0 times 0 is 0.
+    log += inside * np.log(np.maximum(q, 1e-300)) + (trials - inside) * np.log1p(-q)
+    return np.where(j <= trials, np.exp(log), 0.0)

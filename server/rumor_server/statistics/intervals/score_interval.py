@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from rumor_server.statistics.estimates import Floats
 from rumor_server.statistics.intervals.count_law import CountLaw, Counts
 
 
-def score_interval(law: CountLaw, counts: Counts | Floats, z: float) -> tuple[Floats, Floats]:
+def score_interval(
+    law: CountLaw, counts: Counts | NDArray[np.floating[Any]], z: float | Floats
+) -> tuple[Floats, Floats]:
     """Return all f with |estimate - f| <= z sd(f), where sd(f)^2 = b + a f is the exact variance.
 
     Wilson's construction (1927) for a variance that is linear in f: the two roots of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,30 +38,45 @@ def estimate_metric(
     Raises ValueError for a tally of another shape, candidates of a closed domain, an alpha outside
     (0, 1) and `repeats` below 1.
     """
-    if repeats < 1:
-        raise ValueError("repeats: a device that reported made at least 1 report")
-    _check_shape(metric, tally)
+    _check(metric, tally, repeats)
     if candidates is not None and metric.mechanism.values is not None:
         raise ValueError(f"candidates: metric {metric.name!r} has a closed domain; leave them out")
     alike = repeats if metric.mechanism.memoised else 1
-    return estimator(metric).estimate(tally, candidates, alpha=alpha, repeats=alike)
+    answer = estimator(metric).estimate(tally, candidates, alpha=alpha, repeats=alike)
+    return _known_beforehand(answer, metric)
 
 
-def group(metric: Metric, tally: Tally, groups: Groups, *, alpha: float = 0.05) -> Answer:
+def group(
+    metric: Metric, tally: Tally, groups: Groups, *, alpha: float = 0.05, repeats: int = 1
+) -> Answer:
     """Estimate the summed share of each named group of values, one row a group.
 
-    Groups may overlap. Raises GroupError for a group that can't be summed, ValueError as
-    `estimate_metric` and for an open domain.
+    Groups may overlap; `repeats` as in `estimate_metric`. Raises GroupError for a group that can't
+    be summed, ValueError as `estimate_metric` and for an open domain.
     """
-    _check_shape(metric, tally)
+    _check(metric, tally, repeats)
     if metric.mechanism.values is None:
         raise ValueError(
             f"groups: metric {metric.name!r} has an open domain; values of closed ones are summed"
         )
-    return estimator(metric).group(tally, groups, alpha=alpha)
+    alike = repeats if metric.mechanism.memoised else 1
+    answer = estimator(metric).group(tally, groups, alpha=alpha, repeats=alike)
+    return _known_beforehand(answer, metric)
 
 
-def _check_shape(metric: Metric, tally: Tally) -> None:
+def _known_beforehand(answer: Answer, metric: Metric) -> Answer:
+    """Say what the noise was known to be before any report was read."""
+    n, noise, pair = answer.n, answer.noise, metric.mechanism.support()
+    if not n or noise is None or pair is None:
+        return answer
+    p, q = pair
+    beforehand = float(q * (1 - q) / (n * (p - q) ** 2))
+    return replace(answer, noise=replace(noise, beforehand=beforehand))
+
+
+def _check(metric: Metric, tally: Tally, repeats: int) -> None:
+    if repeats < 1:
+        raise ValueError("repeats: a device that reported made at least 1 report")
     expected = (metric.mechanism.cohorts, metric.mechanism.cells)
     if tally.counts.shape != expected or tally.reports.shape != expected[:1]:
         raise ValueError(

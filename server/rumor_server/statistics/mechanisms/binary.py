@@ -45,7 +45,9 @@ class BinaryEstimator(Part[Binary], Estimator):
             mechanism.values, _answers(tally), tally.n, keep, 1 - keep, alpha=alpha, comparisons=1
         )
 
-    def group(self, tally: Tally, groups: Groups, *, alpha: float = 0.05) -> Estimates:
+    def group(
+        self, tally: Tally, groups: Groups, *, alpha: float = 0.05, repeats: int = 1
+    ) -> Estimates:
         """Estimate the summed share of each group; both values together have exactly 1."""
         keep = as_fraction(self.mechanism.keep)
         return group_categories(

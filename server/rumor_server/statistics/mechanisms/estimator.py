@@ -43,8 +43,13 @@ class Estimator(Protocol):
         """
         ...
 
-    def group(self, tally: Tally, groups: Groups, *, alpha: float = 0.05) -> Answer:
-        """Estimate the summed share of each group of values of a closed domain."""
+    def group(
+        self, tally: Tally, groups: Groups, *, alpha: float = 0.05, repeats: int = 1
+    ) -> Answer:
+        """Estimate the summed share of each group of values of a closed domain.
+
+        `repeats` as in `estimate`.
+        """
         ...
 
     @staticmethod

@@ -36,10 +36,19 @@ class KrrEstimator(Part[Krr], Estimator):
         """Estimate the share of each value; the raw signed shares add up to 1."""
         mechanism = self.mechanism
         return estimate_pure(
-            mechanism.values, tally.counts[0], tally.n, mechanism.p, mechanism.q, alpha=alpha
+            mechanism.values,
+            tally.counts[0],
+            tally.n,
+            mechanism.p,
+            mechanism.q,
+            alpha=alpha,
+            # One of two shares is 1 less the other: they are right or wrong together.
+            comparisons=1 if len(mechanism.values) == 2 else None,
         )
 
-    def group(self, tally: Tally, groups: Groups, *, alpha: float = 0.05) -> Estimates:
+    def group(
+        self, tally: Tally, groups: Groups, *, alpha: float = 0.05, repeats: int = 1
+    ) -> Estimates:
         """Estimate the summed share of each group of values."""
         mechanism = self.mechanism
         return group_categories(

@@ -42,7 +42,9 @@ class LocalHashingEstimator(Part[LocalHashing], Estimator):
         """Estimate the share of each value of a closed domain, or of each candidate."""
         return estimate_cohorts(self.metric, self._cells(tally), candidates, alpha=alpha)
 
-    def group(self, tally: Tally, groups: Groups, *, alpha: float = 0.05) -> Estimates:
+    def group(
+        self, tally: Tally, groups: Groups, *, alpha: float = 0.05, repeats: int = 1
+    ) -> Estimates:
         """Estimate the summed share of each group of values of a closed domain."""
         return group_cohorts(self.metric, self._cells(tally), groups, alpha=alpha)
 

@@ -43,7 +43,9 @@ class PgrEstimator(Part[Pgr], Estimator):
             mechanism.values, counts, tally.n, mechanism.p, mechanism.q, alpha=alpha
         )
 
-    def group(self, tally: Tally, groups: Groups, *, alpha: float = 0.05) -> Estimates:
+    def group(
+        self, tally: Tally, groups: Groups, *, alpha: float = 0.05, repeats: int = 1
+    ) -> Estimates:
         """Estimate the summed share of each group of values."""
         mechanism = self.mechanism
         members = group_members(self.metric, groups)

@@ -17,10 +17,10 @@ from rumor_server.statistics.cohorts.md5_hashing import md5_positions
 from rumor_server.statistics.decoding import Positions, decode_sketch
 from rumor_server.statistics.decoding.decoded_estimates import decoded_estimates
 from rumor_server.statistics.estimates import Estimates
-from rumor_server.statistics.estimation.grouping import Groups, group_bits
+from rumor_server.statistics.estimation.grouping import Groups, bit_sums, group_bits
 from rumor_server.statistics.estimation.normal_estimates import estimate_normal
 from rumor_server.statistics.estimation.pure import estimate_pure
-from rumor_server.statistics.intervals.count_law import count_law
+from rumor_server.statistics.intervals.count_law import CountLaw, Counts, count_law
 from rumor_server.statistics.intervals.significance import check_alpha
 from rumor_server.statistics.mechanisms.estimator import Estimator
 from rumor_server.statistics.tally import Tally, bit_tally
@@ -57,7 +57,9 @@ class RapporEstimator(Part[Rappor], Estimator):
         if mechanism.values is None:
             return _decode(self.metric, mechanism, tally, candidates or (), alpha)
         if repeats > 1 and mechanism.memoised and tally.n:
-            return _repeated(mechanism, mechanism.values, tally, alpha, repeats)
+            p1, p0 = mechanism.q_star, mechanism.p_star
+            law, counts = count_law(tally.n, p1, p0, tally.counts[0])
+            return _repeated(mechanism, mechanism.values, law, counts, alpha, repeats)
         return estimate_pure(
             mechanism.values,
             tally.counts[0],
@@ -67,34 +69,42 @@ class RapporEstimator(Part[Rappor], Estimator):
             alpha=alpha,
         )
 
-    def group(self, tally: Tally, groups: Groups, *, alpha: float = 0.05) -> Estimates:
-        """Estimate the summed share of each group of values of a closed domain."""
-        mechanism = self.mechanism
-        return group_bits(
-            self.metric,
-            tally.counts[0],
-            tally.n,
-            mechanism.q_star,
-            mechanism.p_star,
-            groups,
-            alpha=alpha,
-        )
+    def group(
+        self, tally: Tally, groups: Groups, *, alpha: float = 0.05, repeats: int = 1
+    ) -> Estimates:
+        """Estimate the summed share of each group of values of a closed domain.
+
+        `repeats` bounds the reports of one device, as in `estimate`.
+        """
+        mechanism, counts, n = self.mechanism, tally.counts[0], tally.n
+        p1, p0 = mechanism.q_star, mechanism.p_star
+        if repeats > 1 and mechanism.memoised and n:
+            check_alpha(alpha)
+            law, sums = bit_sums(self.metric, counts, n, p1, p0, groups)
+            return _repeated(mechanism, tuple(groups), law, sums, alpha, repeats)
+        return group_bits(self.metric, counts, n, p1, p0, groups, alpha=alpha)
 
 
 def _repeated(
-    mechanism: Rappor, values: tuple[str, ...], tally: Tally, alpha: float, repeats: int
+    mechanism: Rappor,
+    names: tuple[str, ...],
+    law: CountLaw,
+    counts: Counts,
+    alpha: float,
+    repeats: int,
 ) -> Estimates:
     """The permanent noise of a device comes again with each of its reports and doesn't average out.
 
     Of T reports of one device, variance h (1 - h) / (1 - 2h)^2 each (h = f/2) is common to all: a
-    mean over n reports has (T - 1) times it on top of what independent reports have.
+    mean over n reports has (T - 1) times it on top of what independent reports have. A sum over g
+    values has it g times, once for each bit.
     """
-    law, counts = count_law(tally.n, mechanism.q_star, mechanism.p_star, tally.counts[0])
     slope, absent = law.variance_terms()
     h = float(as_fraction(mechanism.half_f))
-    common = (repeats - 1) * h * (1 - h) / (tally.n * (1 - 2 * h) ** 2)
+    common = (repeats - 1) * h * (1 - h) / (law.n * (1 - 2 * h) ** 2)
+    bits = law.trials / law.n
     return estimate_normal(
-        values, tally.n, law.frequency(counts), absent + common, slope, alpha=alpha
+        names, law.n, law.frequency(counts), absent + common * bits, slope, alpha=alpha
     )
 
 

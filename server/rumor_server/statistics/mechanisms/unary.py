@@ -39,7 +39,9 @@ class UnaryEstimator(Part[Unary], Estimator):
             mechanism.values, tally.counts[0], tally.n, mechanism.p, mechanism.q, alpha=alpha
         )
 
-    def group(self, tally: Tally, groups: Groups, *, alpha: float = 0.05) -> Estimates:
+    def group(
+        self, tally: Tally, groups: Groups, *, alpha: float = 0.05, repeats: int = 1
+    ) -> Estimates:
         """Estimate the summed share of each group of values."""
         mechanism = self.mechanism
         return group_bits(

@@ -136,7 +136,7 @@ def test_is_not_sent_twice(running: Collector, path: str) -> None:
     ("name", "state", "words"),
     [
         ("theme", "Collecting", "Reports are taken until 31 Dec 2026."),
-        ("rare", "Withheld", "863 reports of 1,000 are missing"),
+        ("rare", "Withheld", "At most 900 reports of 1,000 are missing"),
         ("quiet", "No reports yet", "no report was counted yet"),
         ("old", "Expired", "Its last day was 28 Nov 2026"),
     ],
@@ -155,10 +155,10 @@ def test_says_what_state_a_metric_is_in(
 def test_shows_nothing_of_what_is_withheld(running: Collector) -> None:
     """Below its minimum a metric shows how many reports are missing, in every format."""
     page = get(running, "/metric/rare").text
-    assert "863 reports are missing" in page
+    assert "At most 900 reports are missing" in page
     assert "<rect class=" not in page
     shown = document(running, "/metric/rare")
-    assert (shown["status"], shown["n"], shown["missing"]) == ("withheld", 137, 863)
+    assert (shown["status"], shown["n"], shown["missing"]) == ("withheld", 100, 900)
     assert {row["frequency"] for row in shown["rows"]} == {None}
     rows = list(csv.DictReader(io.StringIO(get(running, "/metric/rare", headers=CSV).text)))
     assert {row["frequency"] for row in rows} == {""}
@@ -253,6 +253,13 @@ def test_compares_two_periods(running: Collector) -> None:
         assert row["reports_needed"] is None or row["reports_needed"] > 0
     page = get(running, COMPARED).text
     assert "What changed" in page
+    assert "these are a sample of" in page
+    theirs = get(running, f"{COMPARED}&of=devices").text
+    assert "among these very devices" in theirs
+    own = document(running, f"{COMPARED}&of=devices")["comparison"]["rows"]
+    for row in compared["rows"]:
+        narrow = next(one for one in own if one["value"] == row["value"])
+        assert narrow["std_error"] < row["std_error"]
     assert page.count("<tr>") > len(THEMES)
     nothing = COMPARED.replace(str(days_ago(5)), "2020-01-01").replace(
         str(days_ago(3)), "2020-01-02"

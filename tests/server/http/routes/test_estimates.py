@@ -156,11 +156,15 @@ def test_writes_csv(running: Collector) -> None:
     assert forced.headers["content-type"] == "application/json"
 
 
-SMALL = REGISTRY.replace("[metrics.page]", "min_reports = 100\n\n[metrics.page]")
+_LEAST = "min_reports = 100\nmin_new_reports = 1\n"
+SMALL = REGISTRY.replace("[metrics.page]", f"{_LEAST}\n[metrics.page]")
 
 
 def test_withholds_until_enough_are_counted(tmp_path: Path) -> None:
-    """ST-10: 99 counted and 50 refused or repeated are 99; one more releases the estimate."""
+    """ST-10: 99 counted and 50 refused or repeated are 99; one more releases the estimate.
+
+    How many are missing is told in tenths (C-17): each report would be seen to come.
+    """
     with collector(tmp_path / "rumor.sqlite3", SMALL) as running:
         counted = [report() for _ in range(99)]
         for start in range(0, 99, 9):
@@ -168,7 +172,7 @@ def test_withholds_until_enough_are_counted(tmp_path: Path) -> None:
         over = batch(*[report() for _ in range(20)])
         running.send(batch(*counted[:9], report(payload=b"\x07"), report(revision=2)))
         page = running.estimates()
-        assert (page["status"], page["n"], page["missing"]) == ("withheld", 99, 1)
+        assert (page["status"], page["n"], page["missing"]) == ("withheld", 90, 10)
         assert [row["frequency"] for row in page["rows"]] == [None] * 3
         assert running.verdicts(over | {"reports": over["reports"][:1]}) == ["accepted"]
         assert running.estimates()["status"] == "ok"

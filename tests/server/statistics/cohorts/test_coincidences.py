@@ -70,10 +70,23 @@ def test_regression_is_that_of_the_dense_matrix(cohorts: int, cells: int, k: int
     assert (made.pilot > 0).any()
     x = columns(owned, cells)
     at_pilot = p0 + (p1 - p0) * (1 / cells + x @ made.pilot)
-    weights = (p1 - p0) ** 2 / (at_pilot * (1 - at_pilot if law == "bits" else 1))
-    inverse = np.linalg.inv((x * weights[:, None]).T @ x / cohorts)
-    left = counts.ravel() - np.repeat(reports, cells) * at_pilot
-    wanted = made.pilot + inverse @ (x.T @ (weights * left)) / ((p1 - p0) * tally.n)
+    inverse, score = np.zeros((k, k)), np.zeros(k)
+    left = (counts.ravel() - np.repeat(reports, cells) * at_pilot) / (p1 - p0)
+    for cohort in range(cohorts):
+        part = slice(cohort * cells, (cohort + 1) * cells)
+        rate = at_pilot[part]
+        share = (rate - p0) / (p1 - p0)
+        covariance = np.zeros((cells, cells))
+        alone = rate
+        if law == "bits":
+            covariance -= np.outer(share, share)
+            alone = rate * (1 - rate)
+        np.fill_diagonal(covariance, alone / (p1 - p0) ** 2)
+        weighted = np.linalg.solve(covariance, x[part])
+        inverse += x[part].T @ weighted / cohorts
+        score += weighted.T @ left[part]
+    inverse = np.asarray(np.linalg.inv(inverse), dtype=np.float64).reshape(k, k)
+    wanted = made.pilot + inverse @ score / tally.n
     error = np.sqrt(np.diag(inverse) / tally.n)
     assert np.abs((made.shares - wanted) / error).max() < 1e-5
     np.testing.assert_allclose(made.variance, np.diag(inverse), rtol=1e-5)

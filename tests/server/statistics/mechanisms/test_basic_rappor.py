@@ -18,7 +18,7 @@ from tests.server.statistics.mechanisms.statistics_contract import (
 )
 from tests.server.statistics.mechanisms.test_unary import random_bits
 
-from rumor_server.statistics.mechanisms import estimate_metric
+from rumor_server.statistics.mechanisms import estimate_metric, group
 from rumor_server.statistics.tally import Tally
 from rumor_shared.mechanisms.rappor import Rappor
 
@@ -104,3 +104,15 @@ def test_repeats_change_nothing_where_nothing_is_memoised() -> None:
     assert once == often
     with pytest.raises(ValueError, match="repeats"):
         estimate_metric(metric, tally, repeats=0)
+
+
+def test_sums_know_of_permanent_noise_that_comes_again() -> None:
+    """S-08: over seven days the sum of values has the common noise too; it covered .81 before."""
+    metric = metric_of("basic_rappor", f=0.25, p=0.25, q=0.75, values=VALUES)
+    tally = Tally(np.array([7000]), np.full((1, 9), 3000))
+    groups = {"one": VALUES[:1], "three": VALUES[:3]}
+    once, week = (group(metric, tally, groups, repeats=days) for days in (1, 7))
+    single = estimate_metric(metric, tally, repeats=7)
+    assert (week.std_error > 1.2 * once.std_error).all()
+    assert week.std_error[0] == pytest.approx(single.std_error[0])
+    assert week.high[0] == pytest.approx(single.high[0])

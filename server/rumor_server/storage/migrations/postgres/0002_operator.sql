@@ -43,6 +43,19 @@ CREATE TABLE IF NOT EXISTS control_shapes (
     PRIMARY KEY (metric, revision, day)
 );
 
+-- What analysts are shown of a day that is still open, and what they are shown next: whole tallies, each of many
+-- reports more than the one before. A row dies with its open day.
+CREATE TABLE control_open_days (
+    metric   TEXT   NOT NULL,
+    revision BIGINT NOT NULL,
+    day      BIGINT NOT NULL,
+    step     BIGINT NOT NULL,
+    stepped  BIGINT NOT NULL,
+    shown    BYTEA  NOT NULL,
+    waiting  BYTEA  NOT NULL,
+    PRIMARY KEY (metric, revision, day)
+);
+
 DROP TABLE IF EXISTS control_schema;
 
 -- Nodes of version 0.1 that still run write this column and read it; those of today leave it out. It must not be 0,

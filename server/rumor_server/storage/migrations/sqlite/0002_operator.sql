@@ -43,4 +43,17 @@ CREATE TABLE IF NOT EXISTS control_shapes (
     PRIMARY KEY (metric, revision, day)
 );
 
+-- What analysts are shown of a day that is still open, and what they are shown next: whole tallies, each of many
+-- reports more than the one before. A row dies with its open day.
+CREATE TABLE control_open_days (
+    metric   TEXT   NOT NULL,
+    revision BIGINT NOT NULL,
+    day      BIGINT NOT NULL,
+    step     BIGINT NOT NULL,
+    stepped  BIGINT NOT NULL,
+    shown    BLOB  NOT NULL,
+    waiting  BLOB  NOT NULL,
+    PRIMARY KEY (metric, revision, day)
+);
+
 DROP TABLE IF EXISTS control_schema;

@@ -1,0 +1,5 @@
+"""Fixtures of the tests of the whole system."""
+
+from tests.harness.field_devices import collector
+
+__all__ = ["collector"]
