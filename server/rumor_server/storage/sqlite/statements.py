@@ -203,8 +203,9 @@ class SqliteStatements:
         """Return: to begin took the one lock there is."""
 
     def try_write(self) -> None:
-        """Write a page as it is."""
-        self._connection.execute("UPDATE collector SET closed_through = closed_through")
+        """Write the first page as it is: a row that stays the same would write none."""
+        ((version,),) = self._connection.execute("PRAGMA user_version").fetchall()
+        self._connection.execute(f"PRAGMA user_version = {version:d}")
 
     def close_through(self, through: date) -> date:
         """Move the last closed day forward; see `Statements.close_through`."""
