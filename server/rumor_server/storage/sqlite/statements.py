@@ -11,14 +11,14 @@ no journal of the statement beside the transaction's own.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from datetime import date
 from operator import itemgetter
 
 import numpy as np
 
 from rumor_server.errors import StoreError
-from rumor_server.ingestion.admission import Addition, Decision, HashedBatch
+from rumor_server.ingestion.admission import Addition, Decision
 from rumor_server.ingestion.keyed_hashes import HASH_BYTES, new_key
 from rumor_server.ingestion.retraction import Known, State, Withdrawal
 from rumor_server.storage.committing import Contended, DeclaredSeries, no_collector
@@ -123,14 +123,14 @@ class SqliteStatements:
             known.update({id_: Known(digest, State(state)) for id_, digest, state in rows})
         return known
 
-    def spent_so_far(self, batches: Iterable[HashedBatch]) -> dict[tuple[date, bytes], int]:
-        """Return what those accounts of the batches that exist have spent."""
+    def spent_so_far(self, accounts: Set[tuple[date, bytes]]) -> dict[tuple[date, bytes], int]:
+        """Return what those accounts have spent that exist."""
         spent: dict[tuple[date, bytes], int] = {}
         by_day: dict[date, set[bytes]] = {}
-        for batch in batches:
-            by_day.setdefault(batch.sent.day, set()).update(batch.accounts.values())
-        for day, accounts in by_day.items():
-            for part in _parts(list(accounts)):
+        for day, account in accounts:
+            by_day.setdefault(day, set()).add(account)
+        for day, of_day in by_day.items():
+            for part in _parts(list(of_day)):
                 packed = (b"".join(part), len(part), day.toordinal())
                 rows = self._connection.execute(_SPENT, packed)
                 spent.update({(day, account): micro for account, micro in rows})
@@ -160,6 +160,7 @@ class SqliteStatements:
     def set_states(self, withdrawal: Withdrawal, known: Mapping[bytes, Known]) -> None:
         """Remember what became of ids that were retracted."""
         del known  # no other writer comes between
+        self.add_spend(withdrawal.spend)
         self._connection.executemany(
             "INSERT INTO ids VALUES (?, ?, ?, ?) "
             "ON CONFLICT (id) DO UPDATE SET state = excluded.state",
@@ -202,8 +203,9 @@ class SqliteStatements:
         """Return: to begin took the one lock there is."""
 
     def try_write(self) -> None:
-        """Write a page as it is."""
-        self._connection.execute("UPDATE collector SET closed_through = closed_through")
+        """Write the first page as it is: a row that stays the same would write none."""
+        ((version,),) = self._connection.execute("PRAGMA user_version").fetchall()
+        self._connection.execute(f"PRAGMA user_version = {version:d}")
 
     def close_through(self, through: date) -> date:
         """Move the last closed day forward; see `Statements.close_through`."""
@@ -211,10 +213,32 @@ class SqliteStatements:
             "UPDATE collector SET closed_through = max(closed_through, ?) RETURNING closed_through",
             (through.toordinal(),),
         ).fetchone()
-        self._connection.execute("DELETE FROM ids WHERE day <= ?", (closed,))
-        self._connection.execute("DELETE FROM spend WHERE day <= ?", (closed,))
         self._connection.execute("DELETE FROM day_keys WHERE day <= ?", (closed,))
         return _day(closed)
+
+    def forget_ids(self, after: bytes, at_most: int) -> bytes | None:
+        """Delete ids of closed days; see `Statements.forget_ids`."""
+        row = self._connection.execute(
+            "SELECT id FROM ids WHERE id > ? ORDER BY id LIMIT 1 OFFSET ?", (after, at_most - 1)
+        ).fetchone()
+        last = "" if row is None else "AND id <= ?3"
+        self._connection.execute(
+            f"DELETE FROM ids WHERE day <= ?1 AND id > ?2 {last}",  # noqa: S608 - our own words
+            (
+                closed_through(self._connection).toordinal(),
+                after,
+                *(row or ()),
+            ),
+        )
+        return None if row is None else bytes(row[0])
+
+    def forget_spend(self, at_most: int) -> int:
+        """Delete accounts of closed days; see `Statements.forget_spend`."""
+        return self._connection.execute(
+            "DELETE FROM spend WHERE (day, account) IN (SELECT day, account FROM spend "
+            "WHERE day <= (SELECT closed_through FROM collector) LIMIT ?)",
+            (at_most,),
+        ).rowcount
 
 
 def closed_through(connection: sqlite3.Connection) -> date:
