@@ -32,11 +32,11 @@ pytestmark = pytest.mark.slow
 
 # `rumor serve` on a machine whose clock is so many days ahead.
 AHEAD = """
-import sys
-from datetime import timedelta
+import os, sys
+from datetime import date, timedelta
 from rumor_server import clock
-right = clock.system_day
-clock.system_day = lambda: right() + timedelta(days={days})
+right = date.fromisoformat(os.environ["HARNESS_DAY"])
+clock.system_day = lambda: right + timedelta(days={days})
 from rumor_server.cli import serve
 sys.exit(serve.main(sys.argv[2:]))
 """
