@@ -7,7 +7,15 @@ from rumor_server.reader import (
     read_comparison,
     read_estimates,
     read_metrics,
+    read_ranks,
     read_trend,
 )
 
-__all__ = ["QueryFailed", "read_comparison", "read_estimates", "read_metrics", "read_trend"]
+__all__ = [
+    "QueryFailed",
+    "read_comparison",
+    "read_estimates",
+    "read_metrics",
+    "read_ranks",
+    "read_trend",
+]

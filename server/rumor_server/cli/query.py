@@ -16,7 +16,7 @@ from rich.text import Text
 
 from rumor_server.cli.typer_main import console, fail, run
 from rumor_server.clock import system_day
-from rumor_server.reader.collector_api import QueryFailed, ask, ask_as, ask_periods
+from rumor_server.reader.collector_api import QueryFailed, ask, ask_as, ask_page
 from rumor_shared.errors import RumorError
 from rumor_shared.text import oddity_of
 
@@ -73,6 +73,9 @@ def query(
         ),
     ] = None,
     trend: Annotated[bool, typer.Option("--trend", help="How the shares moved by day.")] = False,
+    ranks: Annotated[
+        bool, typer.Option("--ranks", help="Print which values are confirmed above which.")
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the collector's JSON answer, whole.")
     ] = False,
@@ -86,10 +89,13 @@ def query(
     --compare those that changed.
     """
     asked: dict[str, object] = {"from": first, "to": last, "revision": revision, "alpha": alpha}
-    what = "comparison" if compare else "trend" if trend else "estimates"
+    asks = {"comparison": bool(compare), "trend": trend, "ranks": ranks}
+    what = next((name for name, wanted in asks.items() if wanted), "estimates")
     try:
-        if (as_json and as_csv) or (compare and trend):
-            raise QueryFailed("options: give one of --json and --csv, one of --compare and --trend")
+        if (as_json and as_csv) or sum(asks.values()) > 1:
+            raise QueryFailed(
+                "options: give one of --json and --csv, and one of --compare, --trend and --ranks"
+            )
         asked |= _period(first, last, days) | _other_period(compare)
         given = {name: value for name, value in asked.items() if value is not None}
         texts = None if candidates is None else read_candidates(candidates)
@@ -100,7 +106,7 @@ def query(
         page = (
             ask(url, metric, given, texts, key)
             if what == "estimates"
-            else ask_periods(url, metric, what, given, texts, key)
+            else ask_page(url, metric, what, given, texts, key)
         )
     except (RumorError, OSError) as error:
         raise fail("query", error) from None
@@ -110,6 +116,8 @@ def query(
         _show(page, top)
     elif what == "comparison":
         _show_comparison(page, top)
+    elif what == "ranks":
+        _show_ranks(page, top)
     else:
         _show_trend(page)
 
@@ -211,7 +219,38 @@ def read_candidates(file: Path) -> list[str]:
     return list(dict.fromkeys(line for line in lines if line))
 
 
-def _show(page: Mapping[str, Any], top: int | None) -> None:
+def _show_ranks(page: Mapping[str, Any], top: int | None) -> None:
+    if not _begin(page):
+        return
+    out = console()
+    out.print(f"in %{_of_whom(page)}")
+    table = Table(box=SIMPLE)
+    table.add_column("rank", justify="right", no_wrap=True)
+    table.add_column("value", overflow="fold")
+    table.add_column("share", justify="right", no_wrap=True)
+    table.add_column("simultaneous interval", justify="right", no_wrap=True)
+    for row in page["rows"][:top]:
+        bounds = (row["simultaneous_low"], row["simultaneous_high"])
+        table.add_row(
+            _rank(row),
+            Text(row["value"]),
+            _percent(row["frequency"]),
+            " to ".join(_percent(min(max(bound, 0), 1)) for bound in bounds),
+        )
+    out.print(table)
+    out.print(
+        f"all ranks and intervals hold at once at {100 * (1 - page['alpha']):g}%; values that "
+        "share ranks are not told apart"
+    )
+
+
+def _rank(row: Mapping[str, Any]) -> str:
+    best, worst = row["best_rank"], row["worst_rank"]
+    return f"{best}" if best == worst else f"{best} to {worst}"
+
+
+def _begin(page: Mapping[str, Any]) -> bool:
+    """Print what an answer is about; return whether it has rows with numbers."""
     out = console()
     out.print(Text(f"{page['metric']}: {page['question']}", "bold"))
     if page["status"] == "withheld":
@@ -219,22 +258,31 @@ def _show(page: Mapping[str, Any], top: int | None) -> None:
             f"withheld: at most {page['missing']} reports are missing to the {page['min_reports']} "
             "that this metric asks for"
         )
-        return
+        return False
     if page["status"] == "no_data":
         out.print("no report was counted on these days")
-        return
-    rows = page["rows"]
+        return False
     if page["status"] == "other_revision":
         since = page.get("since")
         began = f"; its first came on {since}" if since else ""
         out.print(f"no report of this metric's present revision on these days{began}")
         _show_left_out(page)
-        return
+        return False
     out.print(f"{_reports(page['n'])} from {page['first_day']} to {page['last_day']}")
+    if page.get("headline"):
+        out.print(Text(page["headline"], "bold"))
     _show_left_out(page)
-    if not rows:
+    if not page["rows"]:
         out.print("any text may be recorded here: say what to look for with --candidates")
+        return False
+    return True
+
+
+def _show(page: Mapping[str, Any], top: int | None) -> None:
+    if not _begin(page):
         return
+    out = console()
+    rows = page["rows"]
     one = rows[0]
     out.print(f"{one['mechanism']}, epsilon {one['epsilon']:g} a report; in %{_of_whom(page)}")
     if page.get("follows") is not None:

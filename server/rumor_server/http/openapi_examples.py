@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rumor_server.queries.ranks import RanksPage, ranks_csv
 from rumor_server.queries.rows import EstimatesPage, as_csv, rows_csv
 from rumor_shared.wire import JSON, REGISTRY_PATH, REPORTS_PATH, RETRACTIONS_PATH
 
@@ -124,7 +125,42 @@ ESTIMATES: dict[str, Any] = {
         }
     ],
     "row_count": 2,
+    "headline": "Of the reports, light leads: 62%, between 54 and 70.",
     "rows": ROWS,
+}
+RANKS: dict[str, Any] = {
+    **{
+        name: ESTIMATES[name]
+        for name in (
+            "metric",
+            "question",
+            "status",
+            "n",
+            "min_reports",
+            "missing",
+            "first_day",
+            "last_day",
+            "alpha",
+            "revisions",
+            "left_out",
+            "left_out_reports",
+            "population",
+            "row_count",
+        )
+    },
+    "method": "pairs",
+    "rows": [
+        {
+            "value": row["value"],
+            "best_rank": rank,
+            "worst_rank": rank,
+            "frequency": row["frequency"],
+            "simultaneous_low": row["simultaneous_low"],
+            "simultaneous_high": row["simultaneous_high"],
+            "n": row["n"],
+        }
+        for rank, row in enumerate(ROWS, start=1)
+    ],
 }
 BATCH: dict[str, Any] = {
     "sdk": "rumor-python/0.1.0",
@@ -264,6 +300,10 @@ def answers() -> dict[tuple[str, str], dict[str, Any]]:
         ("get", "/v1/metrics/{metric}/comparison"): {
             JSON: COMPARISON,
             "text/csv": _table_of(COMPARISON),
+        },
+        ("get", "/v1/metrics/{metric}/ranks"): {
+            JSON: RANKS,
+            "text/csv": ranks_csv(RanksPage.model_validate(RANKS)),
         },
         ("get", REGISTRY_PATH): {"application/toml": REGISTRY},
         ("get", "/healthz"): {JSON: {"status": "ok"}},

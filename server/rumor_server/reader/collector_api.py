@@ -44,7 +44,7 @@ def ask_as(
     *,
     what: str = "estimates",
 ) -> bytes:
-    """Return a metric's `estimates`, `trend` or `comparison` in a media type. Raises QueryFailed.
+    """Return an answer about a metric in a media type: `what` names its route. Raises QueryFailed.
 
     Of `estimates` candidates may be many; of the others as many as an address holds.
     """
@@ -57,7 +57,7 @@ def ask_as(
     return _ask(url, path, body, key, kind)
 
 
-def ask_periods(
+def ask_page(
     url: str,
     metric: str,
     what: str,
@@ -65,7 +65,7 @@ def ask_periods(
     candidates: Sequence[str] | None = None,
     key: str | None = None,
 ) -> dict[str, Any]:
-    """Return a metric's `trend` or `comparison`, parsed. Raises QueryFailed."""
+    """Return a metric's `trend`, `comparison` or `ranks`, parsed. Raises QueryFailed."""
     answer = ask_as("application/json", url, metric, asked, candidates, key, what=what)
     return _parsed(answer, url, "rows")
 

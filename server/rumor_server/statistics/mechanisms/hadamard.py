@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from rumor_server.statistics.estimates import Estimates
 from rumor_server.statistics.estimation.grouping import Groups, group_members
+from rumor_server.statistics.estimation.pair_support import PairCounts, hadamard_halves
 from rumor_server.statistics.estimation.pure import estimate_pure
 from rumor_server.statistics.estimation.support_groups import group_outputs
 from rumor_server.statistics.mechanisms.estimator import Estimator
@@ -56,6 +57,10 @@ class HadamardEstimator(Part[Hadamard], Estimator):
         return group_outputs(
             tuple(members), tally.counts[0], supported, sizes, mechanism.p, mechanism.q, alpha=alpha
         )
+
+    def pairs(self, tally: Tally) -> PairCounts:
+        """Return what any two values are compared by."""
+        return PairCounts(self.supports(tally.counts[0]), hadamard_halves(self.mechanism.p))
 
     @staticmethod
     def decode_cost() -> str:

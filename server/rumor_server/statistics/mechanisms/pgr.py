@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from rumor_server.statistics.estimates import Estimates
 from rumor_server.statistics.estimation.grouping import Groups, group_members
+from rumor_server.statistics.estimation.pair_support import PairCounts, orthogonal_points
 from rumor_server.statistics.estimation.pure import estimate_pure
 from rumor_server.statistics.estimation.support_groups import group_outputs
 from rumor_server.statistics.mechanisms.estimator import Estimator
@@ -58,6 +59,12 @@ class PgrEstimator(Part[Pgr], Estimator):
         return group_outputs(
             tuple(members), tally.counts[0], supported, sizes, mechanism.p, mechanism.q, alpha=alpha
         )
+
+    def pairs(self, tally: Tally) -> PairCounts:
+        """Return what any two values are compared by."""
+        mechanism = self.mechanism
+        law = orthogonal_points(mechanism.p, mechanism.q, mechanism.field, mechanism.dimension)
+        return PairCounts(self.supports(tally.counts[0]), law)
 
     @staticmethod
     def decode_cost() -> str:
