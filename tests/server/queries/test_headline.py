@@ -52,7 +52,10 @@ def said(counts: list[int], before: list[int] | None = None) -> str | None:
 @pytest.mark.parametrize(
     ("counts", "expected"),
     [
-        ([900, 4000, 2500, 1900], r"Of the devices that answered, dark leads: 54%, between 52 and 56\."),
+        (
+            [900, 4000, 2500, 1900],
+            r"Of the devices that answered, dark leads: 54%, between 52 and 56\.",
+        ),
         ([1000, 3000, 3010, 1000], "Of the devices that answered, no value is confirmed to lead: "
          "system or dark may be the commonest."),
         ([1000, 1000, 1010, 1000], "Of the devices that answered, no value is confirmed to lead: "
