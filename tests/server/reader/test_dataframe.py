@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +10,14 @@ import pandas as pd
 import pytest
 from tests.docs.blocks import HOUSE
 from tests.harness.collector import REGISTRY, batch, compact, report
-from tests.harness.collector_process import Serving
+from tests.harness.collector_process import DAY, Serving
 
 from rumor_server import analyst
 from rumor_server.cli import query
 from rumor_server.queries.rows import Row
 
 LASTING = REGISTRY.replace("2026-12-31", "2999-12-31")
-TODAY = datetime.now(UTC).date()
+TODAY = DAY
 
 
 @pytest.fixture(scope="module")
