@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
-from rumor_server.reader import QueryFailed, read_estimates, read_metrics
+from rumor_server.reader import (
+    QueryFailed,
+    read_comparison,
+    read_estimates,
+    read_metrics,
+    read_trend,
+)
 
-__all__ = ["QueryFailed", "read_estimates", "read_metrics"]
+__all__ = ["QueryFailed", "read_comparison", "read_estimates", "read_metrics", "read_trend"]

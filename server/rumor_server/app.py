@@ -41,6 +41,7 @@ from rumor_server.http.query_limits import QueryLimits
 from rumor_server.http.quota import KeyQuotas, MeteredWriter
 from rumor_server.http.routes.estimates import analyst_routes
 from rumor_server.http.routes.operator import operator_routes
+from rumor_server.http.routes.periods import period_routes
 from rumor_server.http.routes.reports import Ingest
 from rumor_server.http.routes.retractions import Retract
 from rumor_server.http.security_headers import SecurityHeaders, content_policy
@@ -245,6 +246,7 @@ def create_app(
     )
     limits = QueryLimits()
     app.include_router(analyst_routes(service, registry, settings.body_seconds, limits))
+    app.include_router(period_routes(service, today, limits))
     app.include_router(operator_routes(registry, readiness, today, page))
     app.include_router(
         dashboard_router(

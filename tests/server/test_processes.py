@@ -27,6 +27,9 @@ from tests.harness.collector_processes import (
 from benchmarks.postgres_server import Server
 from rumor_server.storage.postgres.connection import upgrade
 
+# Whole processes, which take seconds to start.
+pytestmark = pytest.mark.slow
+
 # `rumor serve` on a machine whose clock is so many days ahead.
 AHEAD = """
 import os, sys

@@ -31,10 +31,13 @@ START_SECONDS = 60
 PSEUDONYM = b"\xa5" * 16
 SENTINEL = "SECRET123"
 
-pytestmark = pytest.mark.skipif(
-    not (shutil.which("nginx") and shutil.which("openssl")) and not os.environ.get("CI"),
-    reason="nginx or openssl is not installed",
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not (shutil.which("nginx") and shutil.which("openssl")) and not os.environ.get("CI"),
+        reason="nginx or openssl is not installed",
+    ),
+]
 
 
 class Proxy:

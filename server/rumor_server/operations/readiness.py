@@ -58,14 +58,14 @@ class Question(Generic[T]):
         """Return the answer; for a thread, not the event loop. Raises StoreError."""
         asked = self.begin()
         wait([asked], ANSWER_SECONDS if within is None else within)
-        return _told(asked)
+        return _outcome_of(asked)
 
     async def answered(self) -> T:
         """Return the answer. Raises StoreError."""
         asked = self.begin()
         if not asked.done():
             await asyncio.wait([asyncio.wrap_future(_copied(asked))], timeout=ANSWER_SECONDS)
-        return _told(asked)
+        return _outcome_of(asked)
 
     def _run(self, asked: Future[T]) -> None:
         try:
@@ -117,7 +117,7 @@ def _copied(asked: Future[T]) -> Future[None]:
     return copy
 
 
-def _told(asked: Future[T]) -> T:
+def _outcome_of(asked: Future[T]) -> T:
     if not asked.done():
         raise StoreUnavailable(f"the database did not answer within {ANSWER_SECONDS:g} s")
     return asked.result()

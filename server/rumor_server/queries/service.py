@@ -21,7 +21,7 @@ from rumor_server.queries.authenticity import (
     authenticity_report,
 )
 from rumor_server.queries.cache import Answers, Measured
-from rumor_server.queries.candidate_lists import odd_candidates
+from rumor_server.queries.candidate_lists import OddCandidate, odd_candidates
 from rumor_server.queries.open_days import SteppedTallies
 from rumor_server.queries.precision import population_of, reports_for, unexplained_means
 from rumor_server.queries.question import (
@@ -245,12 +245,17 @@ class QueryService:
             unexplained=unexplained[0],
             unexplained_std_error=unexplained[1],
             unexplained_means=unexplained_means(measured),
-            odd_candidates=list(odd_candidates(question.candidates or ())),
+            odd_candidates=list(self.odd_candidates(question)),
             authenticity=list(self.authenticity(question, *span, fake_share)),
             row_count=len(measured.values),
             rows=[],
         )
         return page, measured
+
+    def odd_candidates(self, question: Question) -> tuple[OddCandidate, ...]:
+        """Return the candidates that may match nothing by the way they are written."""
+        texts = question.candidates or ()
+        return self.offloaded(len(texts), odd_candidates, texts)
 
     def offloaded(
         self, rows: int, function: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs

@@ -10,18 +10,18 @@ pandas is not among the collector's own needs: `pip install pandas`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rumor_server.reader.collector_api import QueryFailed, ask, ask_metrics
+from rumor_server.reader.collector_api import QueryFailed, ask, ask_metrics, ask_periods
 from rumor_server.reader.database import ask_database
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["QueryFailed", "read_estimates", "read_metrics"]
+__all__ = ["QueryFailed", "read_comparison", "read_estimates", "read_metrics", "read_trend"]
 
 # pandas' type of each column, in order: the fields of the server's row, which a test compares.
 COLUMNS = {
@@ -82,6 +82,58 @@ def read_estimates(
     return _frame(rows, page)
 
 
+def read_trend(
+    source: str,
+    metric: str,
+    *,
+    key: str | None = None,
+    first: date | str | None = None,
+    last: date | str | None = None,
+    revision: int | None = None,
+    alpha: float = 0.05,
+    candidates: Sequence[str] | None = None,
+) -> pd.DataFrame:
+    """Return how the shares of a metric moved, a row a value and day (or a few days).
+
+    `source` is the address of a running collector. The index is `first`, the day on which a point
+    begins; numbers of days without data or withheld are NaN, `status` says why. Raises QueryFailed.
+    """
+    asked = {"from": first, "to": last, "revision": revision, "alpha": alpha}
+    page = _asked(source, metric, "trend", asked, candidates, key)
+    return _periods(page, "first", ("first", "last"))
+
+
+def read_comparison(
+    source: str,
+    metric: str,
+    *,
+    key: str | None = None,
+    first: date | str | None = None,
+    last: date | str | None = None,
+    compare_first: date | str | None = None,
+    compare_last: date | str | None = None,
+    revision: int | None = None,
+    alpha: float = 0.05,
+    candidates: Sequence[str] | None = None,
+) -> pd.DataFrame:
+    """Return what changed from another period, a row a value, the largest rise first.
+
+    `source` is the address of a running collector. Without another period it is the one just before
+    of the same length. The index is `value`; `frame.attrs` says of what days both are. Raises
+    QueryFailed.
+    """
+    asked = {
+        "from": first,
+        "to": last,
+        "compare_from": compare_first,
+        "compare_to": compare_last,
+        "revision": revision,
+        "alpha": alpha,
+    }
+    page = _asked(source, metric, "comparison", asked, candidates, key)
+    return _periods(page, "value", ())
+
+
 def read_metrics(source: str | Path, *, key: str | None = None) -> pd.DataFrame:
     """Return every metric of a running collector and what it costs, a row a metric.
 
@@ -96,6 +148,30 @@ def read_metrics(source: str | Path, *, key: str | None = None) -> pd.DataFrame:
     for name in ("expires", "first_day", "last_day"):
         frame[name] = pd.to_datetime(frame[name])
     return frame.astype(dict.fromkeys((c for c in frame if c.find("epsilon") >= 0), "float64"))
+
+
+def _asked(
+    source: str,
+    metric: str,
+    what: str,
+    asked: Mapping[str, object],
+    candidates: Sequence[str] | None,
+    key: str | None,
+) -> dict[str, Any]:
+    if not _is_address(source):
+        raise QueryFailed("source: is not an address; periods are asked of a running collector")
+    given = {name: value for name, value in asked.items() if value is not None}
+    return ask_periods(source, metric, what, given, candidates, key)
+
+
+def _periods(page: dict[str, Any], index: str, days: Sequence[str]) -> pd.DataFrame:
+    import pandas as pd
+
+    frame = pd.DataFrame(page.pop("rows"))
+    for name in days:
+        frame[name] = pd.to_datetime(frame[name])
+    frame.attrs.update(page)
+    return frame.set_index(index) if len(frame) else frame
 
 
 def _is_address(source: str | Path) -> bool:

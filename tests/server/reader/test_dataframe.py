@@ -132,3 +132,22 @@ def test_the_notebook_runs_from_its_first_cell_to_its_last(
     assert len(names["axes"].patches) == 3
     assert names["theme"].attrs["n"] == 4
     assert not list(tmp_path.iterdir())
+
+
+def test_reads_periods(serving: Serving) -> None:
+    """Trend and comparison come as frames, of a collector alone."""
+    trend = analyst.read_trend(url(serving), "theme")
+    assert list(trend.loc[pd.Timestamp(TODAY), "n"]) == [2] * 3
+    assert trend.attrs["days_a_point"] == 1
+    change = analyst.read_comparison(url(serving), "theme", first=TODAY, last=TODAY)
+    assert change.attrs["before"]["n"] == 2
+    assert set(change.index) == {"light", "dark", "system"}
+    with pytest.raises(analyst.QueryFailed, match="running collector"):
+        analyst.read_trend("rumor.sqlite3", "theme")
+
+
+def test_columns_are_the_server_s() -> None:
+    """The reader knows the columns without the server's extra, and by their names."""
+    from rumor_server.reader.dataframe import COLUMNS
+
+    assert list(COLUMNS) == list(Row.model_fields)
