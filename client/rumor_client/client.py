@@ -90,13 +90,17 @@ class Client:
                 warn_of_open_key,
             )
             from rumor_client.consent.consent import Consent
+            from rumor_client.perturbation.mechanisms.table import load_perturber
             from rumor_client.recording.ledger import AppCaps, app_cap
             from rumor_client.recording.outbox import Bounds
             from rumor_client.recording.recorder import Recorder
             from rumor_client.upload import result, retraction  # noqa: F401 - their absence is no status
 
-            # A registry loads the mechanisms that it names.
+            # A registry loads the mechanisms that it names, and what perturbs by them is loaded
+            # here too: a package that lacks it must not be found out by an app's first report.
             self.registry = registry_from(registry)
+            for metric in self.registry.metrics.values():
+                load_perturber(metric.mechanism)
         self._caps = AppCaps(app_cap("daily_cap", daily_cap), app_cap("lifetime_cap", lifetime_cap))
         self.state = state_from(state, app, endpoint)
         self._clock = clock

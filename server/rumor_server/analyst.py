@@ -2,6 +2,22 @@
 
 from __future__ import annotations
 
-from rumor_server.reader import QueryFailed, read_estimates, read_metrics
+from rumor_server.reader import (
+    QueryFailed,
+    read_comparison,
+    read_estimates,
+    read_metrics,
+    read_ranks,
+    read_trend,
+    read_watch,
+)
 
-__all__ = ["QueryFailed", "read_estimates", "read_metrics"]
+__all__ = [
+    "QueryFailed",
+    "read_comparison",
+    "read_estimates",
+    "read_metrics",
+    "read_ranks",
+    "read_trend",
+    "read_watch",
+]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -13,6 +15,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 
 _START_SECONDS = 60
+_NGINX = Path(__file__).parents[2] / "deploy" / "nginx.conf"
 _RUMOR = "import sys; from rumor_shared.console import main; sys.exit(main())"
 
 
@@ -37,17 +40,63 @@ def collector(folder: Path, registry: str, url: str | None = None) -> Iterator[R
 
 
 @contextmanager
-def echo() -> Iterator[Running]:
-    """Run the bare ASGI echo under the same server."""
+def echo(file: Path | None = None) -> Iterator[Running]:
+    """Run the bare ASGI echo under the same server; with a file, it inserts durably first."""
     port = _free_port()
-    with _process(["-m", "benchmarks.echo", str(port)], port) as running:
+    words = ["-m", "benchmarks.echo", str(port), *([str(file)] if file else [])]
+    with _process(words, port) as running:
         yield running
 
 
 @contextmanager
-def _process(words: Sequence[str], port: int) -> Iterator[Running]:
+def nginx(folder: Path, upstream: Running) -> Iterator[Running]:
+    """Run the shipped nginx.conf before a server, without TLS and without its limit of callers.
+
+    Raises FileNotFoundError where nginx isn't installed.
+    """
+    program = shutil.which("nginx")
+    if program is None:
+        raise FileNotFoundError("nginx")
+    port = _free_port()
+    (folder / "nginx.conf").write_text(_adapted(folder, port, upstream.port), "utf-8")
+    user = " user root;" if os.geteuid() == 0 else ""
+    words = ["-p", str(folder), "-c", str(folder / "nginx.conf"), "-e", "stderr"]
+    with _process([*words, "-g", f"daemon off;{user}"], port, program) as running:
+        yield Running(running.pid, port)
+
+
+def _adapted(folder: Path, port: int, upstream: int) -> str:
+    text = _NGINX.read_text("utf-8")
+    temporary = "".join(
+        f"    {kind}_temp_path {folder / kind};\n"
+        for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    kept = [
+        line
+        for line in text.splitlines()
+        if not line.strip().startswith(("ssl_", "limit_req zone="))
+    ]
+    text = "\n".join(kept) + "\n"
+    for old, new in {
+        "/run/nginx.pid": f"{folder}/nginx.pid",
+        "server collector:8000;": f"server 127.0.0.1:{upstream};",
+        "listen 443 ssl;": f"listen 127.0.0.1:{port};",
+        "http {\n": "http {\n" + temporary,
+    }.items():
+        text = text.replace(old, new)
+    return text
+
+
+def cpu_seconds(running: Running) -> float:
+    """Return the CPU time that a server has used since its start."""
+    fields = Path(f"/proc/{running.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@contextmanager
+def _process(words: Sequence[str], port: int, program: str = sys.executable) -> Iterator[Running]:
     with subprocess.Popen(  # noqa: S603 - our own words
-        [sys.executable, *words], stdout=subprocess.DEVNULL
+        [program, *words], stdout=subprocess.DEVNULL
     ) as process:
         try:
             _wait(process, port)

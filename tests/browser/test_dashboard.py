@@ -21,6 +21,9 @@ from playwright.sync_api import Browser
 from tests.harness.chromium import Scheme, chromium, visit
 from tests.harness.collector_process import RUMOR, STOP_SECONDS
 
+# Whole processes, which take seconds to start.
+pytestmark = pytest.mark.slow
+
 SCREENSHOTS = Path(__file__).parents[2] / ".screenshots"
 DEVICES = 500
 # Some that devices of the demo have, and some that no one has.

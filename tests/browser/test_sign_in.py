@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 from tests.harness.chromium import chromium
 from tests.harness.collector import REGISTRY
-from tests.harness.collector_process import Serving
+from tests.harness.collector_process import DAY, Serving
 
 from rumor_server.access import Scope
-from rumor_server.clock import system_day
 from rumor_server.operations.keyring import create_key
 from rumor_server.settings import Settings
 from rumor_server.storage.operator_tables import Control
@@ -26,7 +25,7 @@ def test_signs_in_with_a_key(tmp_path: Path) -> None:
     serving = Serving(tmp_path, LASTING, settings={"read_access": "key"})
     with closing(SqliteStore(serving.database)):
         control = Control(Settings(database=serving.database))
-        key = create_key(control, "reader", Scope.ANALYST, system_day())
+        key = create_key(control, "reader", Scope.ANALYST, DAY)
         control.close()
     serving.start()
     try:

@@ -9,10 +9,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 RUMOR = Path(sys.executable).with_name("rumor")
+# The day of all collectors that tests start, and of what is sent to them: it ends with the tests.
+DAY = datetime.now(UTC).date()
+_ON_A_DAY = (sys.executable, str(Path(__file__).with_name("rumor_on_a_day.py")))
 START_SECONDS = 60
 STOP_SECONDS = 30
 
@@ -36,7 +40,7 @@ class Serving:
     """`rumor serve` on one port, with its files in `folder`; may be killed and started again.
 
     `database` is a SQLite file elsewhere, `url` a PostgreSQL database that takes its place.
-    `settings` are given in the environment; `program` is what stands for the script `rumor`,
+    `settings` are given in the environment; `program` is what stands for `rumor` on the day `DAY`,
     `more` are further words of the command.
     """
 
@@ -48,7 +52,7 @@ class Serving:
         database: Path | None = None,
         url: str = "",
         settings: Mapping[str, object] | None = None,
-        program: Sequence[str] = (str(RUMOR),),
+        program: Sequence[str] = _ON_A_DAY,
         more: Sequence[str] = (),
     ) -> None:
         self.registry = folder / "metrics.toml"
@@ -67,7 +71,7 @@ class Serving:
     def start(self) -> None:
         """Start the collector and wait until it is ready."""
         words = [*self._words, "--port", str(self.port)]
-        environment = {**os.environ, **self._environment}
+        environment = {**os.environ, "HARNESS_DAY": DAY.isoformat(), **self._environment}
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(words, stdout=log, stderr=log, env=environment)
         deadline = time.monotonic() + START_SECONDS

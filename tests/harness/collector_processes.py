@@ -8,14 +8,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from datetime import UTC, date, datetime
+from datetime import date
 from functools import partial
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
 from tests.harness.collector import LASTING, batch, compact, report
-from tests.harness.collector_process import Answer, Serving
+from tests.harness.collector_process import DAY, Answer, Serving
 
 # What a device does about an answer: it keeps what it sent and sends the same bytes again.
 AGAIN = {429, 500, 502, 503, 504}
@@ -25,8 +25,8 @@ PATIENCE_SECONDS = 120
 
 
 def today() -> date:
-    """The UTC day."""
-    return datetime.now(UTC).date()
+    """The day of the collectors."""
+    return DAY
 
 
 def sent(
@@ -64,9 +64,16 @@ class Fleet(list[Serving]):
 
     def figures(self) -> dict[str, float]:
         """What each collector's `/metrics` says of the database: the same."""
-        pages = [read(one, "/metrics").body.decode().splitlines() for one in self]
-        found = [[line for line in page if line.startswith("rumor_database_")] for page in pages]
-        assert all(one == found[0] for one in found)
+        until = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            pages = [read(one, "/metrics").body.decode().splitlines() for one in self]
+            found = [
+                [line for line in page if line.startswith("rumor_database_")] for page in pages
+            ]
+            if all(one == found[0] for one in found):
+                break
+            # Between two scrapes something was counted or closed.
+            assert time.monotonic() < until
         return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in found[0])}
 
     def log(self) -> str:

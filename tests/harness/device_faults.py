@@ -7,6 +7,7 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any
 from zlib import crc32
 
@@ -107,6 +108,35 @@ def _silent_for_a_value(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(recorder.Recorder, "_report", report)
 
 
+def _day_by_value(patch: pytest.MonkeyPatch) -> None:
+    """The report of some values is dated a day back."""
+
+    def report(self: Any, transaction: Transaction, metric: Metric, text: str, day: Any) -> Result:
+        back = timedelta(days=ord(text[-1:] or "1") % 2)
+        return _report(self, transaction, metric, text, day - back)
+
+    patch.setattr(recorder.Recorder, "_report", report)
+
+
+def _secret_by_value(patch: pytest.MonkeyPatch) -> None:
+    """A device's secret follows from the first value that it answers with."""
+
+    def report(self: Any, transaction: Transaction, metric: Metric, text: str, day: Any) -> Result:
+        def new_secret(live: Randomness) -> tuple[bytes, int]:
+            return crc32(text.encode()).to_bytes(32, "little"), 0
+
+        with pytest.MonkeyPatch.context() as inner:
+            inner.setattr(recorder, "new_secret", new_secret)
+            return _report(self, transaction, metric, text, day)
+
+    patch.setattr(recorder.Recorder, "_report", report)
+
+
+def _one_secret(patch: pytest.MonkeyPatch) -> None:
+    """All devices have one secret."""
+    patch.setattr(recorder, "new_secret", lambda live: (bytes(32), live.below(256)))
+
+
 def _clock_seeded(patch: pytest.MonkeyPatch) -> None:
     """Chance comes from a generator that is seeded with the clock."""
     patch.setattr(
@@ -158,10 +188,20 @@ LAW_FAULTS: dict[str, tuple[str, Callable[[pytest.MonkeyPatch], None]]] = {
     "payload is changed by the value": ("oue", _in_all_reports(_value_in_the_payload)),
     "id begins with the value's checksum": ("krr", _id_by_value),
     "no report of some values": ("krr", _silent_for_a_value),
+    "day says the value": ("binary", _day_by_value),
+}
+
+# A fault may draw more, and so have many more outcomes.
+FEW_COHORTS: dict[str, dict[str, int]] = {
+    "local_hashing": {"cohorts": 8},
+    "hcms": {"cohorts": 4, "columns": 4},
+    "rappor": {"cohorts": 4, "bits": 4},
 }
 
 # Those that no law of draws can show: they are in where the draws come from.
 SOURCE_FAULTS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
+    "secret follows from the value": _secret_by_value,
+    "one secret for all devices": _one_secret,
     "generator seeded with the clock": _clock_seeded,
     "generator seeded with four bytes": _little_entropy,
     "process number mixed in": _process_mixed_in,

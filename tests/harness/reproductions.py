@@ -5,11 +5,14 @@ random histories find it. When a random history fails, hypothesis prints the shr
 fault, and put the steps here under a name that says what went wrong.
 """
 
-from collections.abc import Mapping
-from typing import Any
+from __future__ import annotations
 
-from tests.harness.collector_history import Step
-from tests.harness.device_history import Histories
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+# Each side plays its own histories, and needs nothing of the other.
+if TYPE_CHECKING:
+    from tests.harness.collector_history import Step
 
 # A rule of `device_history.Histories`, and what it is given.
 DeviceStep = tuple[str, Mapping[str, Any]]
@@ -75,6 +78,8 @@ COLLECTOR: Mapping[str, list[Step]] = {
 
 def play_device(steps: list[DeviceStep]) -> None:
     """Play the steps on new devices, hold every invariant after each, and wind up."""
+    from tests.harness.device_history import Histories
+
     machine = Histories()
     for name, given in steps:
         getattr(machine, name)(**given)

@@ -17,10 +17,10 @@ from tests.harness.history_databases import Database, File, Tables
 from tests.harness.reproductions import COLLECTOR
 
 from benchmarks.postgres_server import Server, binaries
-from rumor_server.storage.postgres import store as postgres_store
+from rumor_server.storage.postgres import statements as postgres_statements
 from rumor_server.storage.postgres.connection import upgrade
 from rumor_server.storage.postgres.store import PostgresStore
-from rumor_server.storage.sqlite import store as sqlite_store
+from rumor_server.storage.sqlite import statements as sqlite_statements
 from rumor_server.storage.sqlite.store import SqliteStore
 
 HISTORIES = int(os.environ.get("RUMOR_HISTORIES", "32"))
@@ -52,6 +52,7 @@ def tables(postgres: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         yield Tables(url, tmp_path_factory.mktemp("histories"))
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(SECONDS)
 @played
 @given(steps=HISTORY)
@@ -60,6 +61,7 @@ def test_keeps_every_promise_on_sqlite(file: Database, steps: list[Step]) -> Non
     History(file).play(steps)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(SECONDS)
 @played
 @given(steps=HISTORY)
@@ -80,7 +82,9 @@ def test_sees_a_report_that_counts_twice(database: str, request: pytest.FixtureR
     """The simulation finds a planted fault: a store that writes each tally twice."""
     played = request.getfixturevalue(database)
     module, name = (
-        (sqlite_store, "add_tallies") if database == "file" else (postgres_store, "append_deltas")
+        (sqlite_statements, "add_tallies")
+        if database == "file"
+        else (postgres_statements, "append_deltas")
     )
     work: Callable[..., None] = getattr(module, name)
 
@@ -98,7 +102,9 @@ def test_sees_a_report_that_was_lost(database: str, request: pytest.FixtureReque
     """The simulation finds a planted fault: a store that answers and does not write."""
     played = request.getfixturevalue(database)
     module, name = (
-        (sqlite_store, "add_tallies") if database == "file" else (postgres_store, "append_deltas")
+        (sqlite_statements, "add_tallies")
+        if database == "file"
+        else (postgres_statements, "append_deltas")
     )
     with (
         patch.object(module, name, lambda *_: None),

@@ -17,6 +17,9 @@ import pytest
 from tests.harness.collector import batch, compact, report
 from tests.harness.collector_process import Serving
 
+# Whole processes, which take seconds to start.
+pytestmark = pytest.mark.slow
+
 KILLS = int(os.environ.get("RUMOR_KILLS", "3"))
 REGISTRY = """
 [registry]

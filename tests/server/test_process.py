@@ -6,13 +6,12 @@ import socket
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.harness.collector import REGISTRY, base64, batch, compact, report
-from tests.harness.collector_process import Serving
+from tests.harness.collector_process import DAY, Serving
 
 LASTING = REGISTRY.replace("2026-12-31", "2999-12-31")
 SENTINEL = "SECRET123"
@@ -36,7 +35,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Serving, Se
 
 def sent(*reports: dict[str, Any], pseudonym: bytes | None = None) -> bytes:
     """The bytes of a batch of today."""
-    return compact(batch(*reports, day=datetime.now(UTC).date(), pseudonym=pseudonym))
+    return compact(batch(*reports, day=DAY, pseudonym=pseudonym))
 
 
 def outcome(serving: Serving, body: bytes) -> list[str]:

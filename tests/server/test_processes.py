@@ -27,13 +27,16 @@ from tests.harness.collector_processes import (
 from benchmarks.postgres_server import Server
 from rumor_server.storage.postgres.connection import upgrade
 
+# Whole processes, which take seconds to start.
+pytestmark = pytest.mark.slow
+
 # `rumor serve` on a machine whose clock is so many days ahead.
 AHEAD = """
-import sys
-from datetime import timedelta
+import os, sys
+from datetime import date, timedelta
 from rumor_server import clock
-right = clock.system_day
-clock.system_day = lambda: right() + timedelta(days={days})
+right = date.fromisoformat(os.environ["HARNESS_DAY"])
+clock.system_day = lambda: right + timedelta(days={days})
 from rumor_server.cli import serve
 sys.exit(serve.main(sys.argv[2:]))
 """

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
-from datetime import UTC, date, datetime
+from datetime import date
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from urllib.parse import urljoin
 
 import pytest
 from tests.harness.collector import REGISTRY, base64, batch, compact, report
-from tests.harness.collector_process import Answer, Serving
+from tests.harness.collector_process import DAY, Answer, Serving
 
 CONFIGURATION = Path(__file__).parents[2] / "deploy" / "nginx.conf"
 LASTING = REGISTRY.replace("2026-12-31", "2999-12-31")
@@ -31,10 +31,13 @@ START_SECONDS = 60
 PSEUDONYM = b"\xa5" * 16
 SENTINEL = "SECRET123"
 
-pytestmark = pytest.mark.skipif(
-    not (shutil.which("nginx") and shutil.which("openssl")) and not os.environ.get("CI"),
-    reason="nginx or openssl is not installed",
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not (shutil.which("nginx") and shutil.which("openssl")) and not os.environ.get("CI"),
+        reason="nginx or openssl is not installed",
+    ),
+]
 
 
 class Proxy:
@@ -155,8 +158,8 @@ def proxied(folder: Path, path: str = "", **settings: Any) -> Iterator[Proxy]:
 
 
 def today() -> date:
-    """The UTC day."""
-    return datetime.now(UTC).date()
+    """The day of the collector."""
+    return DAY
 
 
 def sent(*reports: dict[str, Any]) -> bytes:

@@ -14,10 +14,9 @@ from pathlib import Path
 
 import pytest
 from tests.harness.collector import REGISTRY, batch, compact, report
-from tests.harness.collector_process import RUMOR, Serving
+from tests.harness.collector_process import DAY, RUMOR, Serving
 
 from rumor_server.access import Scope
-from rumor_server.clock import system_day
 from rumor_server.operations.keyring import create_key
 from rumor_server.settings import Settings
 from rumor_server.storage.operator_tables import Control
@@ -128,12 +127,12 @@ def test_logs_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     serving = Serving(tmp_path, LASTING)
     with closing(SqliteStore(serving.database)):
         control = Control(Settings(database=serving.database))
-        key = create_key(control, "app", Scope.INGEST, system_day())
+        key = create_key(control, "app", Scope.INGEST, DAY)
         control.close()
     serving.start()
     try:
         connection = http.client.HTTPConnection("127.0.0.1", serving.port, timeout=30)
-        body = compact(batch(report(), day=system_day()))
+        body = compact(batch(report(), day=DAY))
         for given, status in ((key, 200), (key[:-1] + "_wrong", 401)):
             headers = {"Content-Type": "application/json", "Authorization": f"Bearer {given}"}
             connection.request("POST", "/v1/reports", body, headers)
@@ -163,7 +162,7 @@ def test_ends_with_0_without_anyone_to_tell(tmp_path: Path, closed: str) -> None
     serving = Serving(tmp_path, LASTING, program=words)
     serving.start()
     try:
-        body = compact(batch(report(), day=system_day()))
+        body = compact(batch(report(), day=DAY))
         assert serving.request("POST", "/v1/reports", body).status == 200
         assert serving.stop() == 0
     finally:
@@ -182,7 +181,7 @@ def test_survives_who_read_its_log(tmp_path: Path) -> None:
     try:
         assert reader.wait(30) == 0
         for _ in range(3):
-            body = compact(batch(report(), day=system_day()))
+            body = compact(batch(report(), day=DAY))
             assert serving.request("POST", "/v1/reports", body).status == 200
         assert serving.stop() == 0
     finally:

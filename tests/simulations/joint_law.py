@@ -13,7 +13,6 @@ from rumor_client import Client
 from rumor_server.statistics.mechanisms import tally_of
 from rumor_server.statistics.tally import Tally
 from rumor_shared.metric import Metric
-from rumor_shared.wire import ID_BYTES
 from rumor_simulations.audit.certificate import enumerated
 from rumor_simulations.population import PopulationCounts
 
@@ -41,7 +40,8 @@ def report_law(metric: Metric, text: str) -> JointLaw:
     """Return the law of what one device adds, by enumeration of all that its client does."""
     law: JointLaw = {}
     for name, p in enumerated(metric, text, Client, 100_000).report.items():
-        cells = increment(metric, int.from_bytes(name[:4], "little"), name[4 + ID_BYTES :])
+        payload = name[4 : 4 + metric.mechanism.payload_bytes]
+        cells = increment(metric, int.from_bytes(name[:4], "little"), payload)
         law[cells] = law.get(cells, Fraction(0)) + p
     return law
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -32,6 +34,8 @@ from rumor_shared.errors import IncompleteMechanism, RegistryError
 from rumor_shared.mechanisms import packages
 from rumor_shared.mechanisms import table as shared
 from rumor_shared.metric import Metric
+from rumor_simulations.attacks.campaign import is_known
+from rumor_simulations.audit.mechanism_audit import audit_metric
 from rumor_simulations.mechanisms import table as simulations
 
 VALUES = ["v0", "v1", "v2", "v3"]
@@ -180,6 +184,49 @@ def test_part_that_is_no_part_is_refused(tmp_path: Path, room: str) -> None:
         for other in ask.keys() - {room}:
             assert ask[other](NAME).__name__.startswith("UniformMix")
     sys.modules.pop("hollow_mix")
+
+
+def test_client_without_a_perturber_is_not_made(tmp_path: Path) -> None:
+    """K8: what a package lacks is found when the client is made, not by the first report."""
+    tmp_path.joinpath("half_mix.py").write_text(
+        "from uniform_mix.parts import parameters\n\ndef perturber():\n    return None\n"
+    )
+    with (
+        own_mechanism.installed(tmp_path, "half_mix"),
+        pytest.raises(IncompleteMechanism, match="perturber"),
+    ):
+        client_for(REGISTRY.encode())
+    sys.modules.pop("half_mix")
+
+
+class Remembering(UniformMix):
+    """It says that a permanent answer stands between value and reports."""
+
+    @property
+    def memoised(self) -> bool:
+        """Yes."""
+        return True
+
+
+def test_memory_that_no_part_has_is_a_fault() -> None:
+    """A mechanism that claims permanent answers, and has no part for them, fails the audit."""
+    metric = metric_with(NAME, epsilon=1, values=letters(3))
+    mechanism = UniformMix.of(metric.mechanism)
+    claiming = replace(
+        metric, mechanism=Remembering(mechanism.name, mechanism.values, mechanism.true)
+    )
+    assert [found.fault is not None for found in audit_metric(claiming, 0)] == [True, True]
+    assert not is_known(claiming)
+    assert is_known(metric)
+
+
+def test_imports_of_the_tables_can_be_followed() -> None:
+    """N-05: each built-in part is imported by its full name, so that freezers find it."""
+    for table in (shared, device, collector, simulations):
+        source = inspect.getsource(table)
+        for made in table.BUILT_IN.values():
+            part = made()
+            assert f"from {part.__module__} import {part.__name__}\n" in source
 
 
 def test_metric_of_another_mechanism_is_refused() -> None:

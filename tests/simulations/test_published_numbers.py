@@ -75,6 +75,7 @@ def test_computed_numbers_are_reproduced() -> None:
         assert one.published is None or one.measured == pytest.approx(one.published, rel=3e-3)
 
 
+@pytest.mark.slow
 def test_drawn_numbers_are_reproduced() -> None:
     """Y15 and Y18 with few runs are within five standard errors of what is predicted."""
     (fakes,) = measure_poisoning(12)

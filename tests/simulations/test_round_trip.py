@@ -93,6 +93,7 @@ def population() -> list[str]:
     return [value for value, have in zip(VALUES, HAVE, strict=True) for _ in range(have)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mechanism", "fields"), CASES)
 def test_reports_come_back_as_the_truth(mechanism: str, fields: Mapping[str, Any]) -> None:
     """Shares estimated from what the client sent are within 6 standard errors of the truth."""
@@ -100,6 +101,7 @@ def test_reports_come_back_as_the_truth(mechanism: str, fields: Mapping[str, Any
     assert worst(estimated(metric, reported(metric, population(), 1))) < SIGMAS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mechanism", "fields"), CASES)
 def test_another_order_of_values_is_seen(mechanism: str, fields: Mapping[str, Any]) -> None:
     """Planted fault: had the ends another idea of which value is which, errors would show it."""

@@ -38,6 +38,7 @@ def test_numbers_that_follow_from_parameters() -> None:
         assert one.measured == pytest.approx(one.published, rel=5e-4)
 
 
+@pytest.mark.slow
 def test_measurements_are_reproduced() -> None:
     """Y1 to Y4 with two runs, Y8 with eighty: within five standard errors of the prediction."""
     yardsticks = [*measure_pgr_files(2), *measure_spikes(80)]
@@ -50,6 +51,7 @@ def test_measurements_are_reproduced() -> None:
         assert one.measured == pytest.approx(one.predicted, rel=0.05)
 
 
+@pytest.mark.slow
 def test_error_of_dependent_squares() -> None:
     """S-08: squares of a pgr spike go together; the spread of runs says so (false alarms 1e-6)."""
     metric, rng = question("pgr", "5", 1000), np.random.default_rng(9)

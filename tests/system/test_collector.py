@@ -216,6 +216,7 @@ class Load:
         return True
 
 
+@pytest.mark.slow
 def test_kill_9_loses_and_doubles_nothing(serving: Serving) -> None:
     """Killed three times under load and restarted, it has each acknowledged report exactly once."""
     with Load(serving) as load:
@@ -229,6 +230,7 @@ def test_kill_9_loses_and_doubles_nothing(serving: Serving) -> None:
     assert counted(serving) == [1] * VALUES
 
 
+@pytest.mark.slow
 def test_terminated_collector_drains(serving: Serving) -> None:
     """Told to end under load, it exits cleanly and has counted what it had acknowledged."""
     with Load(serving) as load:

@@ -11,6 +11,9 @@ from urllib.parse import urlsplit
 import pytest
 from tests.harness.collector_process import RUMOR
 
+# Whole processes, which take seconds to start.
+pytestmark = pytest.mark.slow
+
 DEVICES = 2000
 MECHANISMS = {
     "browser-version": ("rappor", 1000),

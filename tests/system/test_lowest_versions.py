@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 HOUSE = Path(__file__).parents[2]
 VECTORS = HOUSE / "docs" / "protocol-vectors.json"
 
@@ -17,6 +19,7 @@ def lowest() -> list[str]:
     return [f"{name}=={version}" for name, version in re.findall(r'"([\w-]+)>=([\d.]+),', block)]
 
 
+@pytest.mark.slow
 def test_lowest_versions_make_the_published_vectors(tmp_path: Path) -> None:
     """Hashes, Bloom bits, permanent answers and payloads are those of the protocol's vectors."""
     wanted = lowest()

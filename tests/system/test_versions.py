@@ -40,6 +40,7 @@ def test_upgrades_the_sqlite_file_of_version_0_1(tmp_path: Path) -> None:
         check(running, EXPECTED["sqlite"])
 
 
+@pytest.mark.slow
 def test_upgrades_the_postgresql_database_of_version_0_1(tmp_path: Path) -> None:
     """The stored dump is upgraded: tallies, ids, budgets, tombstones and keys are still known."""
     if not stored.has_postgres():

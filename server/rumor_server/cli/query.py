@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from rumor_server.cli.typer_main import console, fail, run
-from rumor_server.reader.collector_api import QueryFailed, ask
+from rumor_server.clock import system_day
+from rumor_server.reader.collector_api import QueryFailed, ask, ask_as, ask_periods
 from rumor_shared.errors import RumorError
 from rumor_shared.text import oddity_of
 
@@ -60,24 +62,159 @@ def query(
     top: Annotated[
         int | None, typer.Option(min=1, help="Show so many of the commonest values.")
     ] = None,
+    ranks: Annotated[
+        bool, typer.Option("--ranks", help="Print which values are confirmed above which.")
+    ] = False,
+    watch: Annotated[
+        bool,
+        typer.Option(
+            "--watch",
+            help="Print running shares with bounds that hold on all days, however often you look.",
+        ),
+    ] = False,
+    days: Annotated[
+        int | None, typer.Option(min=1, help="The last so many UTC days, today with them.")
+    ] = None,
+    compare: Annotated[
+        str | None,
+        typer.Option(
+            metavar="previous|FROM..TO",
+            help="What changed since the period before, or since the one of these days.",
+        ),
+    ] = None,
+    trend: Annotated[bool, typer.Option("--trend", help="How the shares moved by day.")] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the collector's JSON answer, whole.")
+    ] = False,
+    as_csv: Annotated[
+        bool, typer.Option("--csv", help="Print the collector's CSV answer, whole.")
     ] = False,
 ) -> None:
     """Print a metric's estimates, each with its standard error and 95% interval.
 
-    A * marks values that are present beyond chance, all values of the metric considered.
+    A * marks values that are present beyond chance, all values of the metric considered; with
+    --compare those that changed.
     """
-    asked = {"from": first, "to": last, "revision": revision, "alpha": alpha}
+    asked: dict[str, object] = {"from": first, "to": last, "revision": revision, "alpha": alpha}
+    chosen = {"comparison": compare, "trend": trend, "ranks": ranks, "watch": watch}
+    asks_for = [name for name, wanted in chosen.items() if wanted]
+    what = asks_for[0] if asks_for else "estimates"
     try:
+        if (as_json and as_csv) or len(asks_for) > 1:
+            raise QueryFailed(
+                "options: give one of --json and --csv, one of --compare, --trend, --ranks and "
+                "--watch"
+            )
+        if watch and (first or last or days or revision):
+            raise QueryFailed(
+                "--watch: begins with the first day of the newest revision; leave out --from, "
+                "--to, --days and --revision"
+            )
+        asked |= _period(first, last, days) | _other_period(compare)
+        given = {name: value for name, value in asked.items() if value is not None}
         texts = None if candidates is None else read_candidates(candidates)
-        page = ask(url, metric, {k: v for k, v in asked.items() if v is not None}, texts, key)
+        if as_csv:
+            table = ask_as("text/csv", url, metric, given, texts, key, what=what)
+            sys.stdout.write(table.decode().replace("\r\n", "\n"))
+            return
+        page = (
+            ask(url, metric, given, texts, key)
+            if what == "estimates"
+            else ask_periods(url, metric, what, given, texts, key)
+        )
     except (RumorError, OSError) as error:
         raise fail("query", error) from None
     if as_json:
         print(json.dumps(page, ensure_ascii=True))
-    else:
+    elif what == "estimates":
         _show(page, top)
+    elif what == "comparison":
+        _show_comparison(page, top)
+    elif what == "ranks":
+        _show_ranks(page, top)
+    elif what == "watch":
+        _show_watch(page)
+    else:
+        _show_trend(page)
+
+
+def _period(first: str | None, last: str | None, days: int | None) -> dict[str, object]:
+    if days is None:
+        return {}
+    if first or last:
+        raise QueryFailed("--days: is given beside --from or --to; give one of them")
+    today = system_day()
+    return {"from": today - timedelta(days=min(days, today.toordinal()) - 1), "to": today}
+
+
+def _other_period(compare: str | None) -> dict[str, object]:
+    if compare in (None, "previous"):
+        return {}
+    start, dots, end = str(compare).partition("..")
+    if not dots:
+        raise QueryFailed("--compare: is not a period; write previous or 2026-11-01..2026-11-07")
+    return {"compare_from": start, "compare_to": end}
+
+
+def _show_comparison(page: Mapping[str, Any], top: int | None) -> None:
+    out = console()
+    out.print(Text(f"{page['metric']}: {page['question']}", "bold"))
+    for name in ("before", "after"):
+        side = page[name]
+        out.print(
+            f"{name}: {_reports(side['n'])} from {side['first_day']} to {side['last_day']}"
+            + ("" if side["status"] == "ok" else f" ({side['status'].replace('_', ' ')})")
+        )
+        _show_left_out(side)
+    rows = page["rows"]
+    if not rows:
+        out.print("one of the periods has nothing to compare")
+        return
+    table = Table(box=SIMPLE)
+    table.add_column("value", overflow="fold")
+    for heading in ("before", "after", "change", f"{100 * (1 - page['alpha']):g}% interval"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    for row in sorted(rows, key=lambda row: float(row["p_value"]))[:top]:
+        table.add_row(
+            Text(row["value"]),
+            _percent(row["before"]),
+            _percent(row["after"]),
+            f"{100 * row['difference']:+.2f}",
+            f"{100 * row['low']:+.2f} to {100 * row['high']:+.2f}",
+            "*" if row["significant"] else "",
+        )
+    out.print(table)
+    changed = len(page["changed"])
+    out.print(
+        f"* changed beyond chance at {page['alpha']:g}, all values considered"
+        if changed
+        else f"no value changed beyond chance at {page['alpha']:g}, all values considered"
+    )
+
+
+def _show_trend(page: Mapping[str, Any]) -> None:
+    out = console()
+    out.print(Text(f"{page['metric']}: {page['question']}", "bold"))
+    marks = {mark["first_day"]: mark["revision"] for mark in page["revisions"]}
+    table = Table(box=SIMPLE)
+    table.add_column("days", no_wrap=True)
+    table.add_column("value", overflow="fold")
+    for heading in ("reports", "share", f"{100 * (1 - page['alpha']):g}% interval"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in page["rows"]:
+        days = row["first"] if row["first"] == row["last"] else f"{row['first']} to {row['last']}"
+        if row["first"] in marks:
+            days += f" (revision {marks[row['first']]})"
+        known = row["frequency"] is not None
+        table.add_row(
+            days,
+            Text(row["value"]),
+            f"{row['n']:,}",
+            _percent(row["frequency"]) if known else row["status"].replace("_", " "),
+            f"{_percent(row['low'])} to {_percent(row['high'])}" if known else "",
+        )
+    out.print(table)
 
 
 def read_candidates(file: Path) -> list[str]:
@@ -98,7 +235,56 @@ def read_candidates(file: Path) -> list[str]:
     return list(dict.fromkeys(line for line in lines if line))
 
 
-def _show(page: Mapping[str, Any], top: int | None) -> None:
+def _show_ranks(page: Mapping[str, Any], top: int | None) -> None:
+    if not _begin(page):
+        return
+    out = console()
+    out.print(f"in %{_of_whom(page)}")
+    table = Table(box=SIMPLE)
+    table.add_column("rank", justify="right", no_wrap=True)
+    table.add_column("value", overflow="fold")
+    table.add_column("share", justify="right", no_wrap=True)
+    table.add_column("simultaneous interval", justify="right", no_wrap=True)
+    for row in page["rows"][:top]:
+        bounds = (row["simultaneous_low"], row["simultaneous_high"])
+        table.add_row(
+            _rank(row),
+            Text(row["value"]),
+            _percent(row["frequency"]),
+            " to ".join(_percent(min(max(bound, 0), 1)) for bound in bounds),
+        )
+    out.print(table)
+    out.print(
+        f"all ranks and intervals hold at once at {100 * (1 - page['alpha']):g}%; values that "
+        "share ranks are not told apart"
+    )
+
+
+def _show_watch(page: Mapping[str, Any]) -> None:
+    if not _begin(page):
+        return
+    out = console()
+    table = Table(box=SIMPLE)
+    table.add_column("day", no_wrap=True)
+    table.add_column("value", overflow="fold")
+    table.add_column("share so far", justify="right", no_wrap=True)
+    table.add_column("bounds", justify="right", no_wrap=True)
+    for row in page["rows"]:
+        bounds = " to ".join(map(_percent, (row["low"], row["high"])))
+        table.add_row(row["day"], Text(row["value"]), _percent(row["frequency"]), bounds)
+    out.print(f"in %{_of_whom(page)}")
+    out.print(table)
+    limit = ", in the limit of many reports (asymptotic)" if page["asymptotic"] else ""
+    out.print(f"all bounds hold on all days at once at {100 * (1 - page['alpha']):g}%{limit}")
+
+
+def _rank(row: Mapping[str, Any]) -> str:
+    best, worst = row["best_rank"], row["worst_rank"]
+    return f"{best}" if best == worst else f"{best} to {worst}"
+
+
+def _begin(page: Mapping[str, Any]) -> bool:
+    """Print what an answer is about; return whether it has rows with numbers."""
     out = console()
     out.print(Text(f"{page['metric']}: {page['question']}", "bold"))
     if page["status"] == "withheld":
@@ -106,22 +292,31 @@ def _show(page: Mapping[str, Any], top: int | None) -> None:
             f"withheld: at most {page['missing']} reports are missing to the {page['min_reports']} "
             "that this metric asks for"
         )
-        return
+        return False
     if page["status"] == "no_data":
         out.print("no report was counted on these days")
-        return
-    rows = page["rows"]
+        return False
     if page["status"] == "other_revision":
         since = page.get("since")
         began = f"; its first came on {since}" if since else ""
         out.print(f"no report of this metric's present revision on these days{began}")
         _show_left_out(page)
-        return
+        return False
     out.print(f"{_reports(page['n'])} from {page['first_day']} to {page['last_day']}")
+    if page.get("headline"):
+        out.print(Text(page["headline"], "bold"))
     _show_left_out(page)
-    if not rows:
+    if not page["rows"]:
         out.print("any text may be recorded here: say what to look for with --candidates")
+        return False
+    return True
+
+
+def _show(page: Mapping[str, Any], top: int | None) -> None:
+    if not _begin(page):
         return
+    out = console()
+    rows = page["rows"]
     one = rows[0]
     out.print(f"{one['mechanism']}, epsilon {one['epsilon']:g} a report; in %{_of_whom(page)}")
     if page.get("follows") is not None:
@@ -139,6 +334,8 @@ def _show(page: Mapping[str, Any], top: int | None) -> None:
     out.print(_table(shown, page["alpha"]))
     if any(row["significant"] for row in shown):
         out.print(f"* present beyond chance at {page['alpha']:g}, all values considered")
+    elif not any(row["significant"] for row in rows):
+        out.print(f"no value is present beyond chance at {page['alpha']:g}, all considered")
     if page["unexplained"] is not None:
         out.print(
             f"not explained by these values: {_percent(page['unexplained'])}%, give or take "

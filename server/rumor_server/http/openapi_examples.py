@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from rumor_server.queries.rows import EstimatesPage, rows_csv
+from rumor_server.queries.ranks import RanksPage, ranks_csv
+from rumor_server.queries.rows import EstimatesPage, as_csv, rows_csv
+from rumor_server.queries.watch import WatchPage, watch_csv
 from rumor_shared.wire import JSON, REGISTRY_PATH, REPORTS_PATH, RETRACTIONS_PATH
 
 _ID = "e95hq6XEuJv4AA5Rx9GNIw=="
@@ -124,7 +126,68 @@ ESTIMATES: dict[str, Any] = {
         }
     ],
     "row_count": 2,
+    "headline": "Of the reports, light leads: 62%, between 54 and 70.",
     "rows": ROWS,
+}
+RANKS: dict[str, Any] = {
+    **{
+        name: ESTIMATES[name]
+        for name in (
+            "metric",
+            "question",
+            "status",
+            "n",
+            "min_reports",
+            "missing",
+            "first_day",
+            "last_day",
+            "alpha",
+            "revisions",
+            "left_out",
+            "left_out_reports",
+            "population",
+            "row_count",
+        )
+    },
+    "method": "pairs",
+    "rows": [
+        {
+            "value": row["value"],
+            "best_rank": rank,
+            "worst_rank": rank,
+            "frequency": row["frequency"],
+            "simultaneous_low": row["simultaneous_low"],
+            "simultaneous_high": row["simultaneous_high"],
+            "n": row["n"],
+        }
+        for rank, row in enumerate(ROWS, start=1)
+    ],
+}
+WATCH: dict[str, Any] = {
+    **{
+        name: ESTIMATES[name]
+        for name in ("metric", "question", "status", "n", "min_reports", "missing", "alpha")
+    },
+    "first_day": "2026-11-30",
+    "last_day": "2026-11-30",
+    "revision": 1,
+    "population": "reports",
+    "asymptotic": False,
+    "row_count": 2,
+    "rows": [
+        {
+            "day": "2026-11-30",
+            "value": value,
+            "n": 500,
+            "frequency": frequency,
+            "low": low,
+            "high": high,
+        }
+        for value, frequency, low, high in (
+            ("light", 0.621, 0.51, 0.73),
+            ("dark", 0.379, 0.27, 0.49),
+        )
+    ],
 }
 BATCH: dict[str, Any] = {
     "sdk": "rumor-python/0.1.0",
@@ -164,14 +227,84 @@ PARAMETERS: dict[str, Any] = {
     "format": "csv",
     "limit": 100,
     "offset": 100,
+    "of": "population",
+    "compare_from": "2026-10-02",
+    "compare_to": "2026-10-31",
     "candidate": ["example.org", "example.com"],
     "accept": "text/csv",
+}
+
+
+TREND: dict[str, Any] = {
+    "metric": "theme",
+    "question": "Which theme is set?",
+    "first_day": "2026-11-29",
+    "last_day": "2026-11-30",
+    "alpha": 0.05,
+    "days_a_point": 1,
+    "revisions": [],
+    "rows": [
+        {
+            "first": f"2026-11-{day}",
+            "last": f"2026-11-{day}",
+            "value": "light",
+            "n": 250,
+            "status": "ok",
+            "frequency": share,
+            "std_error": 0.047,
+            "low": round(share - 0.092, 4),
+            "high": round(share + 0.092, 4),
+            "left_out": 0,
+        }
+        for day, share in ((29, 0.618), (30, 0.624))
+    ],
+}
+COMPARISON: dict[str, Any] = {
+    "metric": "theme",
+    "question": "Which theme is set?",
+    "alpha": 0.05,
+    "of": "population",
+    "before": {
+        "first_day": "2026-10-02",
+        "last_day": "2026-10-31",
+        "status": "ok",
+        "n": 500,
+        "population": "reports",
+        "left_out_reports": [],
+    },
+    "after": {
+        "first_day": "2026-11-01",
+        "last_day": "2026-11-30",
+        "status": "ok",
+        "n": 500,
+        "population": "reports",
+        "left_out_reports": [],
+    },
+    "changed": ["dark"],
+    "rows": [
+        {
+            "value": "dark",
+            "before": 0.22,
+            "after": 0.379,
+            "difference": 0.159,
+            "std_error": 0.047,
+            "low": 0.067,
+            "high": 0.251,
+            "p_value": 0.0007,
+            "significant": True,
+            "reports_needed": 415,
+        }
+    ],
 }
 
 
 def _csv_of(page: dict[str, Any]) -> str:
     parsed = EstimatesPage.model_validate(page)
     return rows_csv(parsed.rows, parsed.scope)
+
+
+def _table_of(page: dict[str, Any]) -> str:
+    return as_csv(list(page["rows"][0]), page["rows"])
 
 
 _ESTIMATES_PATH = "/v1/metrics/{metric}/estimates"
@@ -190,6 +323,19 @@ def answers() -> dict[tuple[str, str], dict[str, Any]]:
         ("get", "/v1/metrics"): {JSON: METRICS},
         ("get", _ESTIMATES_PATH): estimates,
         ("post", _ESTIMATES_PATH): estimates,
+        ("get", "/v1/metrics/{metric}/ranks"): {
+            JSON: RANKS,
+            "text/csv": ranks_csv(RanksPage.model_validate(RANKS)),
+        },
+        ("get", "/v1/metrics/{metric}/watch"): {
+            JSON: WATCH,
+            "text/csv": watch_csv(WatchPage.model_validate(WATCH)),
+        },
+        ("get", "/v1/metrics/{metric}/trend"): {JSON: TREND, "text/csv": _table_of(TREND)},
+        ("get", "/v1/metrics/{metric}/comparison"): {
+            JSON: COMPARISON,
+            "text/csv": _table_of(COMPARISON),
+        },
         ("get", REGISTRY_PATH): {"application/toml": REGISTRY},
         ("get", "/healthz"): {JSON: {"status": "ok"}},
         ("get", "/readyz"): {JSON: {"status": "ready"}},

@@ -39,7 +39,7 @@ class Readiness:
         asked = self._ask()
         if not asked.done():
             await asyncio.wait([asyncio.wrap_future(_copied(asked))], timeout=ANSWER_SECONDS)
-        _told(asked)
+        _outcome_of(asked)
 
     def is_ready(self) -> bool:
         """Return whether a report could be committed now; for a thread, not the event loop."""
@@ -88,7 +88,7 @@ def _copied(asked: Future[None]) -> Future[None]:
     return copy
 
 
-def _told(asked: Future[None]) -> None:
+def _outcome_of(asked: Future[None]) -> None:
     if not asked.done():
         raise StoreUnavailable(f"the database did not answer within {ANSWER_SECONDS:g} s")
     error = asked.exception()

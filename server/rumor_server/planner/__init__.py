@@ -1,8 +1,8 @@
 """What a question will cost and how well it will be answered, before anyone is asked.
 
-Read `accuracy` (what follows from two probabilities), `options` (every mechanism as it would be
-shipped), `recommendation` (which one, and why), `inverse` (what a wanted accuracy needs) and
-`plan_fields` (the choice, written into a registry).
+Read `accuracy` (what follows from two probabilities), `power` (how often a share is found),
+`options` (every mechanism as it would be shipped), `recommendation` (which one, and why), `inverse`
+(what a wanted accuracy needs) and `plan_fields` (the choice, written into a registry).
 """
 
 from rumor_server.planner.accuracy import Accuracy

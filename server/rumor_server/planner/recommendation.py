@@ -99,13 +99,13 @@ def _priced(
     passed_over: Mapping[str, str], options: Sequence[Option], chosen: Option
 ) -> dict[str, str]:
     """Add to each reason what it costs: how many more devices make up for the lost exactness."""
-    told = dict(passed_over)
+    priced = dict(passed_over)
     for option in options:
-        if option.name in told:
+        if option.name in priced:
             more = _ratio(chosen, option) ** 2 - 1
             if more > 0:
-                told[option.name] += f"; {chosen.name} needs {_percent(more)} more devices for it"
-    return told
+                priced[option.name] += f"; {chosen.name} needs {_percent(more)} more devices for it"
+    return priced
 
 
 def _ratio(option: Option, other: Option) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -87,8 +88,8 @@ class Question:
         for metric in self.metrics:
             digest.update(f"|{metric.fingerprint}|{metric.min_reports}".encode())
         if self.candidates:
-            lengths = ",".join(map(str, map(len, self.candidates)))
-            digest.update(f"|{lengths}|{''.join(self.candidates)}".encode("utf-8", "surrogatepass"))
+            # In C: a loop over so many texts holds the interpreter while reports wait.
+            digest.update(json.dumps(self.candidates).encode())
         return digest.hexdigest()
 
 
@@ -141,6 +142,23 @@ def days_shown(bounds: Days | None, first: date | None, last: date | None, today
     if first is None:
         first = oldest if last is None else min(oldest, last)
     return first, max(newest, first) if last is None else last
+
+
+def overlap(first: date | None, last: date | None, before_first: date, before_last: date) -> bool:
+    """Return whether two periods may share days; an end that isn't said may lie anywhere.
+
+    The same reports on both sides of a comparison would hide a change and shrink its error.
+    """
+    starts_after = first is not None and first > before_last
+    ends_before = last is not None and last < before_first
+    return not (starts_after or ends_before)
+
+
+def previous_days(first: date, last: date) -> Days:
+    """Return the period of the same length just before, as far as the calendar goes back."""
+    end = max(first.toordinal() - 1, 1)
+    start = max(end - (last - first).days, 1)
+    return date.fromordinal(start), date.fromordinal(end)
 
 
 def shared_days(bounds: Days | None, first: date | None, last: date | None) -> int:

@@ -57,11 +57,11 @@ class TrendRow:
 
 
 def measure_trend(
-    service: QueryService, question: Question, first: date, last: date
+    service: QueryService, question: Question, first: date, last: date, *, least: int = 2
 ) -> Trend | None:
-    """Measure every point from `first` to `last`; None where there would be a single one."""
+    """Measure every point from `first` to `last`; None where there would be fewer than `least`."""
     days, most = (last - first).days + 1, points_within(question, first, last)
-    if most < 2:
+    if most < least:
         return None
     step = -(-days // most)
     points = []

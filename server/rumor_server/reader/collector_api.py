@@ -31,30 +31,77 @@ def ask(
     key: str | None = None,
 ) -> dict[str, Any]:
     """Return a metric's estimates, the collector's answer parsed. Raises QueryFailed."""
-    path = f"/v1/metrics/{quote(metric, safe='')}/estimates?{urlencode(asked)}"
-    body = None if candidates is None else json.dumps({"candidates": list(candidates)}).encode()
-    return _ask(url, path, "rows", body, key)
+    return _parsed(ask_as("application/json", url, metric, asked, candidates, key), url, "rows")
+
+
+def ask_as(
+    kind: str,
+    url: str,
+    metric: str,
+    asked: Mapping[str, object],
+    candidates: Sequence[str] | None = None,
+    key: str | None = None,
+    *,
+    what: str = "estimates",
+) -> bytes:
+    """Return what is asked of a metric in a media type: `what` ends its path. Raises QueryFailed.
+
+    Of `estimates` candidates may be many; of the others as many as an address holds.
+    """
+    pairs, body = list(asked.items()), None
+    if candidates is not None and what == "estimates":
+        body = json.dumps({"candidates": list(candidates)}).encode()
+    elif candidates is not None:
+        pairs += [("candidate", text) for text in candidates]
+    path = f"/v1/metrics/{quote(metric, safe='')}/{what}?{urlencode(pairs)}"
+    return _ask(url, path, body, key, kind)
+
+
+def ask_periods(
+    url: str,
+    metric: str,
+    what: str,
+    asked: Mapping[str, object],
+    candidates: Sequence[str] | None = None,
+    key: str | None = None,
+) -> dict[str, Any]:
+    """Return a metric's `trend`, `comparison`, `ranks` or `watch`, parsed. Raises QueryFailed."""
+    answer = ask_as("application/json", url, metric, asked, candidates, key, what=what)
+    return _parsed(answer, url, "rows")
 
 
 def ask_metrics(url: str, key: str | None = None) -> dict[str, Any]:
     """Return every metric and what it costs, the collector's answer parsed. Raises QueryFailed."""
-    return _ask(url, "/v1/metrics", "metrics", None, key)
+    return _parsed(_ask(url, "/v1/metrics", None, key, "application/json"), url, "metrics")
 
 
-def _ask(url: str, path: str, holds: str, body: bytes | None, key: str | None) -> dict[str, Any]:
-    """Return the answer to one request, which must hold a field. The messages say what to do."""
+def _parsed(answer: bytes, url: str, holds: str) -> dict[str, Any]:
+    """Return an answer, which must hold a field."""
+    try:
+        page: object = json.loads(answer)
+    except ValueError:
+        page = None
+    if not isinstance(page, dict) or holds not in page:
+        raise QueryFailed(f"what answers at {url} is no collector")
+    return page
+
+
+def _ask(url: str, path: str, body: bytes | None, key: str | None, kind: str) -> bytes:
+    """Return the answer to one request. The messages say what to do."""
     if not is_address(url):
         raise QueryFailed("url: is not one; write http://host:port")
     if key and not (key.isascii() and key.isprintable()):
         raise QueryFailed("key: is not one; give what `rumor keys create` printed")
-    headers = {"Accept": "application/json", "Content-Type": "application/json"}
+    headers = {"Accept": kind, "Content-Type": "application/json"}
     if key:
         headers["Authorization"] = f"Bearer {key}"
     address = f"{url.rstrip('/')}{path}"
     try:
         request = Request(address, body, headers)  # noqa: S310 - http or https
         with urlopen(request, timeout=_TIMEOUT) as answer:  # noqa: S310 - the same
-            page: object = json.load(answer)
+            found: bytes = answer.read()
+            if answer.headers.get_content_type() != kind:
+                raise QueryFailed(f"what answers at {url} is no collector")
     except HTTPError as error:
         hint = _KEY_HINT if error.code in _KEY_WANTED else ""
         raise QueryFailed(f"the collector answers {error.code}: {_detail(error)}{hint}") from None
@@ -65,9 +112,7 @@ def _ask(url: str, path: str, holds: str, body: bytes | None, key: str | None) -
         raise QueryFailed(
             f"what answers at {url} is no collector ({type(error).__name__})"
         ) from None
-    if not isinstance(page, dict) or holds not in page:
-        raise QueryFailed(f"what answers at {url} is no collector")
-    return page
+    return found
 
 
 def is_address(url: str) -> bool:

@@ -33,7 +33,7 @@ _ROUNDS = 100
 # Calls that open files and load modules, before any is measured.
 _WARM = 5
 DAY = date(2026, 11, 30)
-_VALUES = tuple(f"value {number}" for number in range(100))
+VALUES = tuple(f"value {number}" for number in range(100))
 # At least 60% of the reports a second that bare inserts reach.
 _AIM = 1 / 0.6
 # One metric, whose allowance a batch does not pass.
@@ -46,7 +46,7 @@ revision = 1
 mechanism = "krr"
 epsilon = 1.0
 daily_epsilon = {MAX_BATCH_REPORTS}.0
-values = {json.dumps(_VALUES)}
+values = {json.dumps(VALUES)}
 owner = "bench@example.org"
 purpose = "to measure"
 expires = 2999-12-31
@@ -100,13 +100,13 @@ def _inserting(folder: Path) -> Iterator[Callable[[], object]]:
             connection.execute(statement)
         rows = iter([_rows() for _ in range(_WARM + _ROUNDS)])
         day = DAY.toordinal()
-        cells = bytes(8 * len(_VALUES))
+        cells = bytes(8 * len(VALUES))
 
         def insert() -> None:
             ids, spend = next(rows)
             connection.execute("BEGIN IMMEDIATE")
             connection.executemany("INSERT INTO ids VALUES (?, ?, ?, 0)", ids)
-            connection.executemany("INSERT INTO spend VALUES (?, ?, 1, 500)", spend)
+            connection.executemany("INSERT INTO spend VALUES (?, ?, 500)", spend)
             connection.execute(
                 "INSERT INTO tallies VALUES (1, ?, 0, 0, 500, ?) ON CONFLICT DO UPDATE "
                 "SET reports = reports + excluded.reports, cells = excluded.cells",
@@ -140,7 +140,7 @@ def body(reports: int, day: date = DAY) -> bytes:
                     "metric": "bench",
                     "revision": 1,
                     "cohort": 0,
-                    "payload": base64(bytes([number % len(_VALUES)])),
+                    "payload": base64(bytes([number % len(VALUES)])),
                 }
                 for number in range(reports)
             ],

@@ -6,7 +6,7 @@ import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks.load import requests_per_second
+from benchmarks.load import post
 from benchmarks.measures.ingestion import REGISTRY, body
 from benchmarks.row import Row
 from benchmarks.serving import collector
@@ -46,7 +46,7 @@ def _post(port: int, reports: int) -> None:
     for _ in range(reports // _STEP):
         day = datetime.now(UTC).date()
         bodies = [body(MAX_BATCH_REPORTS, day) for _ in range(_STEP // MAX_BATCH_REPORTS)]
-        requests_per_second(port, REPORTS_PATH, bodies, 4)
+        post(port, REPORTS_PATH, bodies, 4)
 
 
 def _resident(pid: int) -> float:

@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.measures.ingestion import DAY, REGISTRY, beside_inserts
-from benchmarks.measures.ingestion_http import posted
+from benchmarks.measures.ingestion_http import posted_seconds
 from benchmarks.measures.ingestion_memory import grown
 from benchmarks.row import Row, interleaved, seconds
 from benchmarks.serving import collector
@@ -60,7 +60,7 @@ def measure() -> list[Row]:
 def _single(url: str, folder: Path) -> Row:
     with collector(folder, REGISTRY, url) as ours, _inserting(url, 1) as insert:
         calls = [
-            partial(posted, ours.port),
+            partial(posted_seconds, ours),
             partial(seconds, insert, _SINGLE_INSERTS),
         ]
         value, floor = (1e6 * median(taken) for taken in interleaved(calls, _HTTP_ROUNDS))
@@ -89,7 +89,7 @@ def _inserting(url: str, reports: int) -> Iterator[Callable[[], object]]:
                     (DAY, ids, digests),
                 )
                 connection.execute(
-                    "INSERT INTO floor_spend SELECT %s, account, 1, %s "
+                    "INSERT INTO floor_spend SELECT %s, account, %s "
                     "FROM unnest(%b::bytea[]) AS new (account)",
                     (DAY, reports, [os.urandom(16), os.urandom(16)]),
                 )

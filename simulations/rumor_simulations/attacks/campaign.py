@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rumor_shared.mechanisms.rappor import Rappor
 from rumor_shared.metric import Metric
 from rumor_shared.registry import Registry
 from rumor_simulations.attacks import people, profiles
@@ -43,11 +44,22 @@ class Poisoned:
     gain: Gain
 
 
+def is_known(metric: Metric) -> bool:
+    """Return whether these attacks know how to read several answers of one device.
+
+    Of mechanisms with permanent answers they know RAPPOR's alone.
+    """
+    return not metric.mechanism.memoised or isinstance(metric.mechanism, Rappor)
+
+
 def attack_people(
     registry: Registry, devices: int, seed: int, on_done: Callable[[str], None]
 ) -> list[Outcome]:
-    """Run every attack on people; `on_done` is called with the name of each metric behind it."""
-    targets = [target(registry, metric) for metric in registry.metrics.values()]
+    """Run every attack on people by metrics that are known.
+
+    `on_done` is called with the name of each metric behind it.
+    """
+    targets = [target(registry, metric) for metric in registry.metrics.values() if is_known(metric)]
     found: list[Outcome] = []
     for number, one in enumerate(targets):
         rng = np.random.default_rng([seed, number])
@@ -55,7 +67,7 @@ def attack_people(
             found += attack(one, devices, rng)
         on_done(one.metric.name)
     rng = np.random.default_rng([seed, len(targets)])
-    for joint in ON_REGISTRY:
+    for joint in ON_REGISTRY if targets else ():
         found += joint(targets, devices, rng)
     on_done(profiles.ALL)
     return found

@@ -1,6 +1,6 @@
 """The certificate: the exact law of all that a device makes, held against what is declared.
 
-Every outcome of the client's `record` is followed, cohort and payload and id together. Two things
+Every outcome of the client's `record` is followed: cohort, payload, id and day together. Two things
 are looked at: the largest ratio of one output's probability under two values, which is the loss,
 and whether each output is exactly as likely as the mechanism's formulas say, which is what
 estimates rest on. A domain too large for that is scaled down: the same mechanism, code and
@@ -21,12 +21,13 @@ from rumor_shared.epsilon import micro_epsilon
 from rumor_shared.metric import Metric
 from rumor_shared.wire import ID_BYTES
 from rumor_simulations.audit.device import (
+    TODAY,
     FirstReports,
     Maker,
     output,
 )
+from rumor_simulations.audit.events import permanent_metric
 from rumor_simulations.audit.exact_law import Law, TooManyOutcomes, branches
-from rumor_simulations.mechanisms.population_model import MemoisedModel
 from rumor_simulations.mechanisms.table import population_model
 
 # Half a second of enumeration a value.
@@ -88,7 +89,8 @@ def certify(metric: Metric, maker: Maker = Client) -> Sequence[Certificate] | st
 
     Returns why it can't be done where even few values have too many outcomes. Raises
     UndeclaredChance for a client that meets chance otherwise than by draws, WrongStream for one
-    whose permanent answers come from another stream than their own.
+    whose permanent answers come from another stream than their own, IncompleteMechanism for a
+    memoised mechanism whose population model declares no permanent answers.
     """
     try:
         try:
@@ -104,7 +106,6 @@ def _certify(metric: Metric, maker: Maker, *, scaled: bool) -> tuple[Certificate
     if not scaled:
         _check_size(metric)
     found = [enumerated(metric, text, maker, MAX_OUTCOMES) for text in texts]
-    model = population_model(metric)
     mechanism = metric.mechanism
     made = [
         _certificate(
@@ -114,8 +115,8 @@ def _certify(metric: Metric, maker: Maker, *, scaled: bool) -> tuple[Certificate
             scaled=scaled,
         )
     ]
-    if mechanism.memoised and isinstance(model, MemoisedModel):
-        permanent = population_model(model.permanent_metric())
+    if mechanism.memoised:
+        permanent = population_model(permanent_metric(metric))
         made.append(
             _certificate(
                 [laws.permanent for laws in found],
@@ -154,7 +155,7 @@ def declared_report(metric: Metric, text: str) -> Law:
     cohorts = metric.mechanism.cohorts
     chances = population_model(metric).chances
     return {
-        output(cohort, _NO_ID, payload): chance / cohorts
+        output(cohort, payload, _NO_ID, TODAY, metric.name, metric.revision): chance / cohorts
         for cohort in range(cohorts)
         for payload, chance in chances(text, cohort).items()
     }

@@ -21,13 +21,14 @@ from rumor_client.state.protocol import Identity
 from rumor_client.state.report import Report
 from rumor_shared.metric import MAX_ACCOUNT, Metric
 from rumor_shared.registry import DEFAULT_AGE_DAYS, Registry
-from rumor_shared.wire import SECRET_BYTES
+from rumor_shared.wire import SECRET_BYTES, length_prefixed
 
 # What makes a client: `rumor_client.Client`, or one with a fault.
 Maker = Callable[..., Client]
 
 SECRET = bytes(range(SECRET_BYTES))
-_NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+TODAY = date(2026, 1, 1)
+_NOW = datetime(TODAY.year, TODAY.month, TODAY.day, 12, tzinfo=UTC)
 _NO_POLICY = Path(__file__).with_name("no-policy.toml")
 
 
@@ -48,13 +49,19 @@ class Made(NamedTuple):
 
 
 def output_of(reports: list[Report]) -> bytes:
-    """Return all that tells one report from another: cohort, id and payload, or nothing at all."""
-    return b"".join(output(report.cohort, report.id, report.payload) for report in reports)
+    """Return all that leaves with the reports that wait, or nothing where none was made."""
+    return b"".join(
+        output(report.cohort, report.payload, report.id, report.day, report.metric, report.revision)
+        for report in reports
+    )
 
 
-def output(cohort: int, report_id: bytes, payload: bytes) -> bytes:
-    """Return the name of one report in a law."""
-    return cohort.to_bytes(4, "little") + report_id + payload
+def output(
+    cohort: int, payload: bytes, report_id: bytes, day: date, metric: str, revision: int
+) -> bytes:
+    """Return the name of one report in a law: all that leaves with it, cohort and payload first."""
+    rest = length_prefixed(report_id, day.isoformat(), metric, revision)
+    return cohort.to_bytes(4, "little") + payload + rest
 
 
 def on_its_own(metric: Metric) -> Metric:

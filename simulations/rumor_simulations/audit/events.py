@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor_shared.epsilon import MICRO
+from rumor_shared.errors import IncompleteMechanism
 from rumor_shared.metric import Metric
 from rumor_simulations.mechanisms import evidence
 from rumor_simulations.mechanisms.population_model import MemoisedModel
@@ -72,11 +73,12 @@ class Support:
 def permanent_metric(metric: Metric) -> Metric:
     """Return a metric whose reports are the permanent answers of `metric`, of their epsilon.
 
-    Raises TypeError for a mechanism whose population model says nothing of permanent answers.
+    Raises IncompleteMechanism where the population model says nothing of permanent answers.
     """
     model = population_model(metric)
     if not isinstance(model, MemoisedModel):
-        raise TypeError(f"metric {metric.name!r}: its population model is no MemoisedModel")
+        wanted = f"{MemoisedModel.__module__}.{MemoisedModel.__name__}"
+        raise IncompleteMechanism(metric.mechanism.name, "population_model", wanted)
     return model.permanent_metric()
 
 

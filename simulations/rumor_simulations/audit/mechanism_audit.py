@@ -11,6 +11,7 @@ import numpy as np
 
 from rumor_client import Client
 from rumor_shared.epsilon import MICRO
+from rumor_shared.errors import IncompleteMechanism
 from rumor_shared.metric import Metric
 from rumor_simulations.audit.certificate import OPEN_TEXTS, Certificate, certify
 from rumor_simulations.audit.device import Maker, WrongStream
@@ -49,6 +50,11 @@ class Finding:
     fault: str | None
 
     @property
+    def proved(self) -> bool:
+        """Whether the claim was enumerated and stands."""
+        return self.fault is None and not isinstance(self.certificate, str)
+
+    @property
     def tightness(self) -> float | None:
         """The lower bound as a share of what is declared."""
         return None if self.low is None else self.low / self.declared
@@ -66,7 +72,7 @@ def audit_metric(
     claims = (False, True) if metric.mechanism.memoised else (False,)
     try:
         proved = certify(metric, maker)
-    except (UndeclaredChance, WrongStream) as error:
+    except (UndeclaredChance, WrongStream, IncompleteMechanism) as error:
         # What can't be enumerated for this reason is not what was declared.
         return [_finding(metric, trials, str(error), str(error), None, permanent=p) for p in claims]
     certificates: Sequence[Certificate | str] = (

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from rumor_client import Client
+from rumor_shared.metric import Metric
 from rumor_simulations.audit.device import Maker
 from rumor_simulations.audit.mechanism_audit import audit_metric
 from rumor_simulations.audit.pipeline import Check, audit_pipeline
@@ -24,10 +25,15 @@ def check() -> list[Row]:
     return [*check_mechanisms(), *check_pipeline(audit_pipeline())]
 
 
-def check_mechanisms(maker: Maker = Client) -> Iterator[Row]:
-    """Yield a row for each mechanism whose law is not the declared one, or one row for all."""
+def check_mechanisms(
+    maker: Maker = Client, metrics: Iterable[Metric | str] | None = None
+) -> Iterator[Row]:
+    """Yield a row for each mechanism whose law is not the declared one, or one row for all.
+
+    `metrics` are looked at, a small one of each mechanism unless given.
+    """
     names, faults = [], []
-    for metric in standard_metrics(_EPSILONS):
+    for metric in standard_metrics(_EPSILONS) if metrics is None else metrics:
         if isinstance(metric, str):
             faults.append(metric)
             continue

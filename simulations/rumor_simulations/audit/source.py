@@ -10,14 +10,16 @@ from __future__ import annotations
 import hashlib
 import os
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from rumor_client import MemoryState
 from rumor_client.perturbation.randomness import Randomness, system_randomness
 from rumor_shared.probability import BITS, HALF, ONE
+from rumor_shared.wire import SECRET_BYTES
 from rumor_simulations.audit.device import Maker, output_of
 from rumor_simulations.audit.device_bench import FRESH, OPEN, PERMANENT, VALUES, bench_registry
 
@@ -25,7 +27,12 @@ STREAMS = (b"one", b"other")
 
 _NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 _NO_POLICY = Path(__file__).with_name("no-policy.toml")
+# What a device is asked to record, and other values of the same metrics.
 _ASKED = ((FRESH, VALUES[0]), (OPEN, "a text"), (PERMANENT, VALUES[1]), (FRESH, VALUES[-1]))
+
+_ASKED_ELSEWHERE = tuple(
+    (metric, "another text" if metric == OPEN else VALUES[2]) for metric, _ in _ASKED
+)
 
 
 class Script:
@@ -56,10 +63,19 @@ def scripted(source: Callable[[int], bytes]) -> Iterator[None]:
 def reports_from(maker: Maker, seed: bytes) -> bytes:
     """Return secret and reports of a device whose operating system gives the stream of `seed`."""
     with scripted(Script(seed)):
-        return _reports(maker)
+        return b"".join(_reports(maker))
 
 
-def _reports(maker: Maker, randomness: Callable[[], Randomness] | None = None) -> bytes:
+class _Device(NamedTuple):
+    secret: bytes
+    reports: bytes
+
+
+def _reports(
+    maker: Maker,
+    randomness: Callable[[], Randomness] | None = None,
+    asked: Sequence[tuple[str, str]] = _ASKED,
+) -> _Device:
     state = MemoryState()
     seam = {} if randomness is None else {"randomness": randomness}
     client = maker(
@@ -72,12 +88,12 @@ def _reports(maker: Maker, randomness: Callable[[], Randomness] | None = None) -
         **seam,
     )
     client.consent.grant()
-    for metric, value in _ASKED:
+    for metric, value in asked:
         client.record(metric, value)
     with state.transaction() as transaction:
         identity = transaction.identity()
     secret = b"" if identity is None else identity.secret + bytes((identity.cohort,))
-    return secret + output_of([item.report for item in client.waiting()])
+    return _Device(secret, output_of([item.report for item in client.waiting()]))
 
 
 def draws_decide(maker: Maker) -> str | None:
@@ -97,6 +113,14 @@ def draws_decide(maker: Maker) -> str | None:
             return f"reports don't follow from the operating system's bytes: {error}"
     if made != drawn or next(replay, None) is not None:
         return "reports are not what the three draws make of the operating system's bytes"
+    with scripted(Script(STREAMS[0])):
+        elsewhere = _reports(maker, asked=_ASKED_ELSEWHERE)
+    if elsewhere.secret != made.secret:
+        return "a device's secret depends on what it answers"
+    with scripted(Script(STREAMS[1])):
+        other = _reports(maker)
+    if other.secret[:SECRET_BYTES] == made.secret[:SECRET_BYTES]:
+        return "a device's secret is the same whatever the operating system's randomness is"
     return None
 
 

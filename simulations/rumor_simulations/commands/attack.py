@@ -63,8 +63,14 @@ def attack(
         aside.print(said, style="red", markup=False, soft_wrap=True)
         raise typer.Exit(2) from None
     say("attack", f"{len(parsed.metrics)} metrics, {devices:,} devices")
-    from rumor_simulations.attacks.campaign import attack_people, attack_results
+    from rumor_simulations.attacks.campaign import attack_people, attack_results, is_known
 
+    for metric in parsed.metrics.values():
+        if not is_known(metric):
+            say(
+                "attack",
+                f"not attacked, its permanent answers are of a kind unknown: {metric.name}",
+            )
     with progress("attack", "attacking", len(parsed.metrics) + 2) as advance:
         outcomes = attack_people(parsed, devices, seed, lambda _: advance(1))
         poisoned = attack_results(parsed, seed)

@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 from collections.abc import Iterator
 from contextlib import closing, suppress
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import pytest
 from docs.generators.commands_page import EXIT_CODES, entry_points
 from tests.docs.blocks import HOUSE
 from tests.harness.collector import REGISTRY, batch, compact, report
-from tests.harness.collector_process import RUMOR, Serving
+from tests.harness.collector_process import DAY, RUMOR, Serving
 
 from rumor_shared import console
 
@@ -25,7 +25,7 @@ LASTING = LASTING.replace(
     'values = ["light", "dark", "system"]',
     'values = ["light", "dark", "système ☃"]\nquestion = "Welches Thema wählst du?"',
 )
-YESTERDAY = datetime.now(UTC).date() - timedelta(days=1)
+YESTERDAY = DAY - timedelta(days=1)
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ import json
 import sys
 import threading
 from collections.abc import Iterator
+from datetime import date
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,7 @@ class _Handler(BaseHTTPRequestHandler):
         answer = self.server.answer
         raw = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
         self.send_response(self.server.status)
+        self.send_header("Content-Type", self.headers["Accept"])
         self.send_header("Content-Length", str(len(raw)))
         self.end_headers()
         self.wfile.write(raw)
@@ -131,6 +133,61 @@ def test_asks_what_was_said(collector: Collector) -> None:
     assert path.endswith("from=2026-11-01&to=2026-11-02&revision=2&alpha=0.01")
     assert key == "Bearer secret"
     assert body == b""
+
+
+@pytest.mark.parametrize(
+    ("words", "path"),
+    [
+        (["--days", "7"], "estimates?from=2026-11-24&to=2026-11-30"),
+        (["--days", "1"], "estimates?from=2026-11-30&to=2026-11-30"),
+        (["--compare", "previous", "--days", "7"], "comparison?from=2026-11-24&to=2026-11-30"),
+        (
+            ["--compare", "2026-10-01..2026-10-07", "--from", "2026-11-01"],
+            "comparison?from=2026-11-01&compare_from=2026-10-01&compare_to=2026-10-07",
+        ),
+        (["--trend"], "trend?"),
+    ],
+)
+def test_asks_for_periods(
+    collector: Collector, monkeypatch: pytest.MonkeyPatch, words: list[str], path: str
+) -> None:
+    """A-05: the last days, another period, a trend; whole as CSV and JSON."""
+    monkeypatch.setattr(query, "system_day", lambda: date(2026, 11, 30))
+    for form in ("--json", "--csv"):
+        assert query.main(["theme", *words, form, "--url", collector.url]) == 0
+        assert collector.asked[-1][1] == f"/v1/metrics/theme/{path}"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--days", "7", "--from", "2026-11-01"],
+        ["--days", "0"],
+        ["--compare", "yesterday"],
+        ["--json", "--csv"],
+        ["--trend", "--compare", "previous"],
+    ],
+)
+def test_refuses_what_contradicts_itself(collector: Collector, words: list[str]) -> None:
+    """Two ways to say one thing are refused before anything is asked."""
+    assert query.main(["theme", *words, "--url", collector.url]) != 0
+    assert collector.asked == []
+
+
+def test_prints_csv_as_it_comes(collector: Collector, capsys: pytest.CaptureFixture[str]) -> None:
+    """--csv is the collector's table, with the line ends of the system."""
+    collector.answer = b"value,frequency\r\ndark,0.5\r\n"
+    assert query.main(["theme", "--csv", "--url", collector.url]) == 0
+    assert capsys.readouterr().out == "value,frequency\ndark,0.5\n"
+
+
+def test_says_that_nothing_is_shown(
+    collector: Collector, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A-05: where no value is beyond chance, that is the headline."""
+    collector.answer = {**PAGE, "rows": [RARE]}
+    assert query.main(["theme", "--url", collector.url]) == 0
+    assert "no value is present beyond chance" in capsys.readouterr().out
 
 
 def test_sends_candidates(collector: Collector, tmp_path: Path) -> None:

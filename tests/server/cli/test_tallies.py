@@ -7,13 +7,13 @@ import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.harness.collector import REGISTRY, TODAY, batch, compact, registry, report
-from tests.harness.collector_process import RUMOR, Serving
+from tests.harness.collector_process import DAY, RUMOR, Serving
 from tests.harness.exchanging_collectors import DAYS, EXCHANGED, collect, counted, themes
 
 from benchmarks.postgres_server import Server
@@ -224,7 +224,7 @@ def test_merges_beneath_a_running_collector(
     """Devices send while ten files of other collectors are merged by commands of their own: every
     request is answered with 200, and all reports are counted, on either database.
     """
-    yesterday = datetime.now(UTC).date() - timedelta(days=1)
+    yesterday = DAY - timedelta(days=1)
     declared = registry(LASTING)
     files = []
     for number in range(10):

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 from tests.harness.collector import REGISTRY, batch, compact, report
-from tests.harness.collector_process import Serving
+from tests.harness.collector_process import DAY, Serving
 
-from rumor_server.clock import system_day
 from rumor_server.http.connections import MAX_HEAD_BYTES
 
 LASTING = REGISTRY.replace("2026-12-31", "2999-12-31")
@@ -58,7 +57,7 @@ def post(body: bytes, more: str = "") -> bytes:
 
 def sent() -> bytes:
     """A batch of one report of today."""
-    return compact(batch(report(), day=system_day()))
+    return compact(batch(report(), day=DAY))
 
 
 def verdict(answer: tuple[int, bytes]) -> str:

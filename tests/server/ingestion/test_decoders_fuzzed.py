@@ -139,6 +139,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     serving.kill()
 
 
+@pytest.mark.slow
 def test_answers_as_its_document_says(address: str) -> None:
     """schemathesis on every operation: no 5xx, and no answer that the document does not promise."""
     found = list(schemathesis.openapi.from_url(address).get_all_operations())

@@ -87,6 +87,7 @@ slowly = settings(
 )
 
 
+@pytest.mark.slow
 @slowly
 @given(
     devices=devices,

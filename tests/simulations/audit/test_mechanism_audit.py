@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.harness import device_faults
-from tests.harness.device_faults import LAW_FAULTS
+from tests.harness.device_faults import FEW_COHORTS, LAW_FAULTS
 from tests.harness.mechanism_faults import (
     FAULTS,
     FINE_FAULTS,
@@ -74,6 +74,7 @@ def test_attack_agrees_with_the_declaration(mechanism: str) -> None:
         assert finding.high > 0.9 * finding.declared
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", sorted(FAULTS))
 def test_attack_catches(fault: str) -> None:
     """The attack alone, blind to the code, calls each of these clients a fault."""
@@ -107,7 +108,7 @@ def test_length_by_value_is_caught() -> None:
 def test_enumeration_follows_record_to_its_end(fault: str) -> None:
     """S-01: what leaves the device is enumerated as a whole: cohort, id, payload, silence."""
     mechanism, plant = LAW_FAULTS[fault]
-    metric = standard_metric(mechanism, "1")
+    metric = standard_metric(mechanism, "1", **FEW_COHORTS.get(mechanism, {}))
     with device_faults.planted(plant):
         found = audit_metric(metric, 0)
     assert any(f.fault for f in found), found
@@ -115,7 +116,7 @@ def test_enumeration_follows_record_to_its_end(fault: str) -> None:
 
 def test_attack_catches_a_cohort_that_tells_the_value() -> None:
     """S-01: the attack alone sees it too, blind to the code and to the exact law."""
-    metric = standard_metric("local_hashing", "1")
+    metric = standard_metric("local_hashing", "1", cohorts=8)
     with device_faults.planted(LAW_FAULTS["cohort says two bits of the value's checksum"][1]):
         (found,) = audit_metric(metric, TRIALS)
     assert found.low is not None

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 from tests.harness import device_faults
-from tests.harness.device_faults import LAW_FAULTS, SOURCE_FAULTS
+from tests.harness.device_faults import FEW_COHORTS, LAW_FAULTS, SOURCE_FAULTS
 from tests.harness.mechanism_faults import FINE_FAULTS, planted
 
 from rumor_shared.mechanisms.table import installed_names
 from rumor_simulations.audit.pipeline import Check, audit_pipeline
+from rumor_simulations.audit.plan import standard_metric
 from rumor_simulations.audit.self_check import check, check_mechanisms, check_pipeline
 
 
@@ -29,12 +30,15 @@ def test_planted_fault_is_told(fault: str) -> None:
     assert rows[0][1].startswith("krr, one report: ")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("fault", LAW_FAULTS)
 def test_doctor_tells_a_law_that_is_not_declared(fault: str) -> None:
     """S-01: what the doctor enumerates ends where reports leave: cohorts, ids, silence too."""
-    with device_faults.planted(LAW_FAULTS[fault][1]):
-        assert not all(well for well, _ in check_mechanisms())
+    mechanism, plant = LAW_FAULTS[fault]
+    metric = standard_metric(mechanism, "1", **FEW_COHORTS.get(mechanism, {}))
+    with device_faults.planted(plant):
+        rows = list(check_mechanisms(metrics=[metric]))
+    assert not any(well for well, _ in rows)
+    assert all(what.startswith(f"{mechanism}, ") for _, what in rows)
 
 
 @pytest.mark.slow

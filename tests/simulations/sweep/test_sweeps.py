@@ -45,6 +45,7 @@ def test_every_experiment_has_a_figure() -> None:
     assert EXPERIMENTS.keys() == FIGURES.keys()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_error_is_the_stated_one(mechanism: str) -> None:
     """Root mean square errors and stated standard errors agree within five of their deviations.
@@ -110,6 +111,7 @@ def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         words(10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(EXPERIMENTS))
 def test_experiment_is_written_and_drawn(name: str, tmp_path: Path) -> None:
     """One command writes a table, a PNG and an SVG of each experiment."""

@@ -11,6 +11,7 @@ from functools import cache
 
 from rumor_client.perturbation.perturber import MemoisedPerturber, Perturber
 from rumor_shared.errors import IncompleteMechanism
+from rumor_shared.mechanism import Mechanism
 from rumor_shared.mechanisms import packages
 from rumor_shared.metric import Metric
 
@@ -108,6 +109,14 @@ def _memoised_class(name: str) -> type[MemoisedPerturber]:
         wanted = "rumor_client.perturbation.perturber.MemoisedPerturber"
         raise IncompleteMechanism(name, "perturber", wanted)
     return found
+
+
+def load_perturber(mechanism: Mechanism) -> None:
+    """Load what a mechanism is perturbed by. Raises IncompleteMechanism where it lacks a part."""
+    if mechanism.memoised:
+        _memoised_class(mechanism.name)
+    else:
+        perturber_class(mechanism.name)
 
 
 def perturber(metric: Metric) -> Perturber:

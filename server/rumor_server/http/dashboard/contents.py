@@ -14,10 +14,11 @@ from rumor_server.http.dashboard.words import StateWords, state_words
 from rumor_server.queries.activity import Activity, activity_of, state_of
 from rumor_server.queries.authenticity import DEFAULT_FAKE_SHARE, Authenticity
 from rumor_server.queries.cache import Measured
-from rumor_server.queries.candidate_lists import CandidateLists, Kept, OddCandidate, odd_candidates
+from rumor_server.queries.candidate_lists import CandidateLists, Kept, OddCandidate
 from rumor_server.queries.comparison import ChangeRow, change_rows
+from rumor_server.queries.headline import headline_of
 from rumor_server.queries.precision import reports_for, too_few
-from rumor_server.queries.question import Question, days_shown
+from rumor_server.queries.question import Question, days_shown, previous_days
 from rumor_server.queries.reports_needed import USUAL_DIFFERENCE, Resolution, resolution_of
 from rumor_server.queries.rows import Row, Scope, commonest, order_of, rows_of
 from rumor_server.queries.service import QueryService
@@ -83,10 +84,12 @@ class MetricPage:
     trend: Trend | None
     trend_rows: tuple[TrendRow, ...]
     comparison: Comparison | None
+    headline: str | None
     resolution: Resolution | None
     card: PrivacyCard
     authenticity: tuple[Authenticity, ...]
     kept_lists: tuple[Kept, ...]
+    odd_candidates: tuple[OddCandidate, ...]
 
     @property
     def metric(self) -> Metric:
@@ -107,14 +110,7 @@ class MetricPage:
     @property
     def previous(self) -> tuple[date, date]:
         """The period of the same length just before, as far as the calendar goes back."""
-        last = max(self.first.toordinal() - 1, 1)
-        first = max(last - (self.last - self.first).days, 1)
-        return date.fromordinal(first), date.fromordinal(last)
-
-    @property
-    def odd_candidates(self) -> tuple[OddCandidate, ...]:
-        """Candidates that may match nothing by the way they are written."""
-        return odd_candidates(self.question.candidates or ())
+        return previous_days(self.first, self.last)
 
     @property
     def row_count(self) -> int:
@@ -221,7 +217,9 @@ def metric_page(sources: Sources, name: str, view: View) -> MetricPage:
     question = _question(sources, name, view)
     bounds = service.days(question.metrics)
     first, last = days_shown(bounds, view.first, view.last, today)
-    measured = service.measure(question, first, last)
+    measured, ranked = service.ranked(question, first, last)
+    comparison = _compare(service, question, view, measured)
+    changes = comparison.rows if comparison else None
     followed = _followed(view, question, measured)
     revisions = service.revisions(name)
     trend = _trend(service, question, view, first, last) if service.days(revisions) else None
@@ -243,7 +241,8 @@ def metric_page(sources: Sources, name: str, view: View) -> MetricPage:
         followed=followed,
         trend=trend,
         trend_rows=tuple(trend_rows(trend, question.values, followed)) if trend else (),
-        comparison=_compare(service, question, view, measured),
+        comparison=comparison,
+        headline=headline_of(question, measured, ranked, changes),
         resolution=resolution_of(
             question, measured, followed[0], difference, (last - first).days + 1
         )
@@ -252,6 +251,7 @@ def metric_page(sources: Sources, name: str, view: View) -> MetricPage:
         card=privacy_card(question, registry, max(activity.reports)),
         authenticity=service.authenticity(question, first, last),
         kept_lists=tuple(sources.lists.kept(name)) if question.is_open else (),
+        odd_candidates=service.odd_candidates(question),
     )
 
 

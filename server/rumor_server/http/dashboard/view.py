@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 from rumor_server.errors import BadRequest
 from rumor_server.http.parameters import number, whole
 from rumor_server.queries.comparison import Of
-from rumor_server.queries.question import DEFAULT_ALPHA, LEAST_ALPHA
+from rumor_server.queries.question import DEFAULT_ALPHA, LEAST_ALPHA, overlap
 from rumor_shared.days import parse_day
 from rumor_shared.metric import MAX_REVISION
 from rumor_shared.text import MAX_TEXT_BYTES
@@ -171,10 +171,7 @@ def _check_days(view: View) -> None:
             )
         if view.before_first > view.before_last:
             raise BadRequest("query.compare_from: is after `compare_to`; swap them")
-        # The same reports on both sides would hide a change and shrink its error.
-        starts_after = view.first is not None and view.first > view.before_last
-        ends_before = view.last is not None and view.last < view.before_first
-        if not (starts_after or ends_before):
+        if overlap(view.first, view.last, view.before_first, view.before_last):
             raise BadRequest(
                 "query.compare_to: both periods share days; give `from` and `to` so that they "
                 "don't overlap",

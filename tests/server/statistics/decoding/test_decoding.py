@@ -26,6 +26,7 @@ def test_planted_strings_are_found() -> None:
     assert (error < 5 * decoded.std_error[:10]).all()
 
 
+@pytest.mark.slow
 def test_screen_hides_nobody() -> None:
     """Every candidate has an estimate with a true error, also where the screen drops it."""
     sketch = simulate_bits(2, 10**6, exponential(50, 5000), cohorts=32)
