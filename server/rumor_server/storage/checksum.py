@@ -12,7 +12,7 @@ from rumor_server.errors import StoreError
 def write_checksum(backup: Path) -> None:
     """Write the checksum of a backup beside it, readable by its owner alone."""
     line = f"{_sha256(backup)}  {backup.name}\n"
-    file = os.open(_beside(backup), os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
+    file = os.open(_checksum_of(backup), os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
     try:
         os.write(file, line.encode())
         os.fsync(file)
@@ -22,19 +22,21 @@ def write_checksum(backup: Path) -> None:
 
 def verify_checksum(backup: Path) -> bool:
     """Return whether a backup has a checksum beside it. Raises StoreError where it differs."""
+    if not backup.exists():
+        raise StoreError(f"{backup}: there is no such file")
     try:
-        expected = _beside(backup).read_text("ascii", errors="replace").split()
+        expected = _checksum_of(backup).read_text("ascii", errors="replace").split()
     except FileNotFoundError:
         return False
     if not expected or expected[0] != _sha256(backup):
         raise StoreError(
-            f"{backup}: is not what {_beside(backup).name} says it was: it was changed or damaged "
+            f"{backup}: is not what {_checksum_of(backup).name} says it was: it was changed or damaged "
             "since; restore another backup"
         )
     return True
 
 
-def _beside(backup: Path) -> Path:
+def _checksum_of(backup: Path) -> Path:
     return backup.with_name(backup.name + ".sha256")
 
 
