@@ -50,6 +50,11 @@ class Finding:
     fault: str | None
 
     @property
+    def proved(self) -> bool:
+        """Whether the claim was enumerated and stands."""
+        return self.fault is None and not isinstance(self.certificate, str)
+
+    @property
     def tightness(self) -> float | None:
         """The lower bound as a share of what is declared."""
         return None if self.low is None else self.low / self.declared

@@ -29,7 +29,7 @@ def print_findings(console: Console, findings: Sequence[Finding]) -> None:
             _interval(finding),
             "" if finding.tightness is None else f"{finding.tightness:.1%}",
             _enumerated(finding.certificate),
-            "[red]FALSE[/red]" if finding.fault else "holds",
+            _verdict(finding),
         )
     console.print(table)
     console.print(
@@ -111,6 +111,13 @@ def _interval(finding: Finding) -> str:
     if finding.low is None or finding.high is None:
         return ""
     return f"{finding.low:.3f} - {finding.high:.3f}"
+
+
+def _verdict(finding: Finding) -> str:
+    if finding.fault:
+        return "[red]FALSE[/red]"
+    # Neither enumerated nor attacked: nothing speaks for it.
+    return "holds" if finding.trials or finding.proved else "unknown"
 
 
 def _enumerated(certificate: Certificate | str) -> str:

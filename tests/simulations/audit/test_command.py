@@ -71,6 +71,23 @@ def test_generator_of_its_own_ends_with_one(
     assert "BROKEN the operating system's randomness alone decides" in capsys.readouterr().out
 
 
+def test_what_nothing_speaks_for_is_unknown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A claim that is neither enumerated nor attacked is not said to hold."""
+    path = tmp_path / "registry.toml"
+    # Google's clients spend a byte of chance a bit: too many outcomes at any size.
+    path.write_text(
+        '[metrics.m]\nrevision = 1\nmechanism = "rappor"\nbits = 16\nf = 0.5\np = 0.25\nq = 0.75\n'
+        'hashing = "rappor_md5"\nclient = "python"\nmax_values = 1\n'
+        'owner = "o"\npurpose = "p"\nexpires = 2099-01-01\n'
+    )
+    assert main([str(path), "--trials", "0"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.count("unknown") == 2
+    assert "holds" not in printed
+
+
 def test_wrong_registry_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A registry that can't be read ends with 2 and the reason."""
     assert main([str(tmp_path / "absent.toml")]) == 2

@@ -16,6 +16,7 @@ from rumor_server.queries.authenticity import DEFAULT_FAKE_SHARE, Authenticity
 from rumor_server.queries.cache import Measured
 from rumor_server.queries.candidate_lists import CandidateLists, Kept, OddCandidate
 from rumor_server.queries.comparison import ChangeRow, change_rows
+from rumor_server.queries.headline import headline_of
 from rumor_server.queries.precision import reports_for, too_few
 from rumor_server.queries.question import Question, days_shown, previous_days
 from rumor_server.queries.reports_needed import USUAL_DIFFERENCE, Resolution, resolution_of
@@ -83,6 +84,7 @@ class MetricPage:
     trend: Trend | None
     trend_rows: tuple[TrendRow, ...]
     comparison: Comparison | None
+    headline: str | None
     resolution: Resolution | None
     card: PrivacyCard
     authenticity: tuple[Authenticity, ...]
@@ -215,7 +217,9 @@ def metric_page(sources: Sources, name: str, view: View) -> MetricPage:
     question = _question(sources, name, view)
     bounds = service.days(question.metrics)
     first, last = days_shown(bounds, view.first, view.last, today)
-    measured = service.measure(question, first, last)
+    measured, ranked = service.ranked(question, first, last)
+    comparison = _compare(service, question, view, measured)
+    changes = comparison.rows if comparison else None
     followed = _followed(view, question, measured)
     revisions = service.revisions(name)
     trend = _trend(service, question, view, first, last) if service.days(revisions) else None
@@ -237,7 +241,8 @@ def metric_page(sources: Sources, name: str, view: View) -> MetricPage:
         followed=followed,
         trend=trend,
         trend_rows=tuple(trend_rows(trend, question.values, followed)) if trend else (),
-        comparison=_compare(service, question, view, measured),
+        comparison=comparison,
+        headline=headline_of(question, measured, ranked, changes),
         resolution=resolution_of(
             question, measured, followed[0], difference, (last - first).days + 1
         )
