@@ -30,7 +30,7 @@ def verify_checksum(backup: Path) -> bool:
         return False
     if not expected or expected[0] != _sha256(backup):
         raise StoreError(
-            f"{backup}: is not what {_checksum_of(backup).name} says it was: it was changed or damaged "
+            f"{backup}: is not what {_checksum_of(backup).name} says: it was changed or damaged "
             "since; restore another backup"
         )
     return True
