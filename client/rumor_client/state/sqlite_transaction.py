@@ -105,10 +105,10 @@ class SqliteTransaction:
 
     def _grants(self, *, marked: bool) -> bool:
         sql = (
-            "SELECT EXISTS (SELECT 1 FROM consent WHERE purpose != ?1 AND choice = ?2),"
-            " EXISTS (SELECT 1 FROM consent WHERE purpose = ?1)"
+            "SELECT EXISTS (SELECT 1 FROM consent WHERE purpose != ? AND choice = ?),"
+            " EXISTS (SELECT 1 FROM consent WHERE purpose = ?)"
         )
-        granted, mark = self._run(sql, (_MARK, _GRANTED)).fetchone()
+        granted, mark = self._run(sql, (_MARK, _GRANTED, _MARK)).fetchone()
         return bool(granted) and bool(mark) == marked
 
     def identity(self) -> Identity | None:

@@ -27,24 +27,25 @@ from rumor_shared.registry import Registry
 
 # So many rows are packed into a statement; the numbers are some 40 KB of memory.
 _PACKED = 4096
-_HASH = f"substr(?1, i * {HASH_BYTES} + 1, {HASH_BYTES})"
-_ID = f"substr(?1, i * {2 * HASH_BYTES} + 1, {HASH_BYTES})"
-_DIGEST = f"substr(?1, i * {2 * HASH_BYTES} + {HASH_BYTES + 1}, {HASH_BYTES})"
+# By name: numbered places are taken for names by Python 3.12.1, which warns of them.
+_HASH = f"substr(:packed, i * {HASH_BYTES} + 1, {HASH_BYTES})"
+_ID = f"substr(:packed, i * {2 * HASH_BYTES} + 1, {HASH_BYTES})"
+_DIGEST = f"substr(:packed, i * {2 * HASH_BYTES} + {HASH_BYTES + 1}, {HASH_BYTES})"
 # CROSS JOIN keeps the order: each hash is looked up, and the table is never read through.
-_KNOWN = f"FROM temp.packed CROSS JOIN ids ON id = {_HASH} WHERE i < ?2"
+_KNOWN = f"FROM temp.packed CROSS JOIN ids ON id = {_HASH} WHERE i < :count"
 _KNOWN_IDS = f"SELECT id, digest {_KNOWN}"
 _KNOWN_STATES = f"SELECT id, digest, state {_KNOWN}"
 _SPENT = (
     "SELECT account, micro FROM temp.packed CROSS JOIN spend "  # noqa: S608 - a place
-    f"ON day = ?3 AND account = {_HASH} WHERE i < ?2"
+    f"ON day = :day AND account = {_HASH} WHERE i < :count"
 )
 _INSERT_IDS = (
     "INSERT OR ROLLBACK INTO ids "  # noqa: S608 - places and a number
-    f"SELECT {_ID}, ?3, {_DIGEST}, {State.COUNTED:d} FROM temp.packed WHERE i < ?2"
+    f"SELECT {_ID}, :day, {_DIGEST}, {State.COUNTED:d} FROM temp.packed WHERE i < :count"
 )
 _INSERT_SPEND = (
     "INSERT OR ROLLBACK INTO spend "  # noqa: S608 - a place
-    f"SELECT ?3, {_HASH}, ?4 FROM temp.packed WHERE i < ?2 AND ?4 <= ?5"
+    f"SELECT :day, {_HASH}, :micro FROM temp.packed WHERE i < :count AND :micro <= :cap"
 )
 _ADD_SPEND = "UPDATE spend SET micro = micro + ? WHERE day = ? AND account = ? AND micro + ? <= ?"
 
@@ -112,14 +113,14 @@ class SqliteStatements:
         """Return the digests of those ids that are remembered."""
         known: dict[bytes, bytes] = {}
         for part in _parts(ids):
-            known.update(self._connection.execute(_KNOWN_IDS, (b"".join(part), len(part))))
+            known.update(self._connection.execute(_KNOWN_IDS, _packed(part)))
         return known
 
     def known_states(self, ids: Sequence[bytes]) -> dict[bytes, Known]:
         """Return what is remembered of those ids that are."""
         known: dict[bytes, Known] = {}
         for part in _parts(ids):
-            rows = self._connection.execute(_KNOWN_STATES, (b"".join(part), len(part)))
+            rows = self._connection.execute(_KNOWN_STATES, _packed(part))
             known.update({id_: Known(digest, State(state)) for id_, digest, state in rows})
         return known
 
@@ -131,7 +132,7 @@ class SqliteStatements:
             by_day.setdefault(day, set()).add(account)
         for day, of_day in by_day.items():
             for part in _parts(list(of_day)):
-                packed = (b"".join(part), len(part), day.toordinal())
+                packed = _packed(part, day=day.toordinal())
                 rows = self._connection.execute(_SPENT, packed)
                 spent.update({(day, account): micro for account, micro in rows})
         return spent
@@ -150,7 +151,7 @@ class SqliteStatements:
         for day, of_day in rows.items():
             for part in _parts(of_day):
                 try:
-                    packed = (b"".join(part), len(part), day.toordinal())
+                    packed = _packed(part, day=day.toordinal())
                     self._connection.execute(_INSERT_IDS, packed)
                 except sqlite3.IntegrityError as error:
                     if error.sqlite_errorcode != sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY:
@@ -190,7 +191,7 @@ class SqliteStatements:
         written = self._connection.executemany(_ADD_SPEND, old).rowcount if old else 0
         for (day, micro, cap), accounts in new.items():
             for part in _parts(accounts):
-                packed = (b"".join(part), len(part), day.toordinal(), micro, cap)
+                packed = _packed(part, day=day.toordinal(), micro=micro, cap=cap)
                 written += self._connection.execute(_INSERT_SPEND, packed).rowcount
         if written != charged:
             raise StoreError("an account was charged by someone else within our transaction")
@@ -221,9 +222,9 @@ class SqliteStatements:
         row = self._connection.execute(
             "SELECT id FROM ids WHERE id > ? ORDER BY id LIMIT 1 OFFSET ?", (after, at_most - 1)
         ).fetchone()
-        last = "" if row is None else "AND id <= ?3"
+        last = "" if row is None else "AND id <= ?"
         self._connection.execute(
-            f"DELETE FROM ids WHERE day <= ?1 AND id > ?2 {last}",  # noqa: S608 - our own words
+            f"DELETE FROM ids WHERE day <= ? AND id > ? {last}",  # noqa: S608 - our own words
             (
                 closed_through(self._connection).toordinal(),
                 after,
@@ -251,6 +252,11 @@ def closed_through(connection: sqlite3.Connection) -> date:
 
 def _day(ordinal: int) -> date:
     return date.fromordinal(ordinal) if ordinal else date.min
+
+
+def _packed(part: Sequence[bytes], **numbers: int) -> dict[str, bytes | int]:
+    """Return what a packed statement is given: values as one, how many, and further numbers."""
+    return {"packed": b"".join(part), "count": len(part), **numbers}
 
 
 def _parts(values: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
