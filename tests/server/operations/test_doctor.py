@@ -194,7 +194,7 @@ def test_exits_with_what_it_found(settings: Settings, capsys: pytest.CaptureFixt
 def test_c04_tells_that_an_erasure_is_pending(settings: Settings) -> None:
     """A write-ahead file that stayed full for longer than a collector lets it is told."""
     with closing(SqliteStore(settings.database)) as store:
-        store.declare(registry(LASTING))
+        store.check_writable()
         ahead = settings.database.with_name(settings.database.name + "-wal")
         assert ahead.stat().st_size
         assert "erasure" not in {one.about for one in run_checks(settings, TODAY)}
