@@ -7,7 +7,7 @@
 
 A facade over `rumor_client`, which works in a base install: each name is loaded when it is first
 used (PEP 562), and `__init__.pyi` beside this file tells editors and type checkers what it is.
-`rumor.testing` is what the tests of an app need.
+`testing` is what the tests of an app need.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import io
 import json
 import math
 import sys
@@ -41,6 +42,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     0; 1 where there is no state or it can't be used, or something is left to be erased or
     forgotten; 2 for a wrong call.
     """
+    # What an app collects may be said in any language, and a console may know only ASCII.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     parser = _parser()
     given = parser.parse_args(argv)
     if not (given.app or given.state or given.endpoint):
@@ -50,6 +55,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         path = Path(given.state) if given.state else state_path(given.app, given.endpoint)
     except (ConfigurationError, RegistryError) as error:
         return _fail(error, EXIT_USAGE)
+    except StateUnavailable as error:
+        return _fail(error, EXIT_FAILED)
     except OSError as error:
         return _fail(explain(error), EXIT_USAGE)
     try:

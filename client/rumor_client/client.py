@@ -6,7 +6,7 @@ from time import monotonic, sleep
 
 from rumor_client.perturbation.randomness import system_randomness
 from rumor_client.process.clock import utc_now
-from rumor_client.process.lazy_imports import importing
+from rumor_client.process.lazy_imports import importing, importing_later
 
 # Type checkers take this name as true; what a client is made of is loaded by who makes one.
 TYPE_CHECKING = False
@@ -81,12 +81,20 @@ class Client:
     ) -> None:
         # Exact arithmetic and the state file take ten times as long to load as this class.
         with importing:
-            from rumor_client.arguments import check_key, registry_from, send, state_from
+            from rumor_client.arguments import (
+                check_interval,
+                check_key,
+                registry_from,
+                send,
+                state_from,
+                warn_of_open_key,
+            )
             from rumor_client.consent.consent import Consent
             from rumor_client.perturbation.mechanisms.table import load_perturber
             from rumor_client.recording.ledger import AppCaps, app_cap
             from rumor_client.recording.outbox import Bounds
             from rumor_client.recording.recorder import Recorder
+            from rumor_client.upload import result, retraction  # noqa: F401 - their absence is no status
 
             # A registry loads the mechanisms that it names, and what perturbs by them is loaded
             # here too: a package that lacks it must not be found out by an app's first report.
@@ -120,16 +128,18 @@ class Client:
             with importing:
                 from rumor_client.upload.transport import check_endpoint
 
-            self._uploader = self._make_uploader(
-                check_endpoint(endpoint), check_key(key), transport or send, jitter
-            )
+            base = check_endpoint(endpoint)
+            if check_key(key) is not None:
+                warn_of_open_key(base)
+            self._uploader = self._make_uploader(base, key, transport or send, jitter)
             if background:
                 with importing:
                     from rumor_client.upload.worker import (
                         Worker,  # threads only where they are wanted
                     )
 
-                self._worker = Worker(self._uploader, upload_interval, jitter)
+                interval = check_interval(upload_interval)
+                self._worker = Worker(self._uploader, interval, jitter)
 
     def _make_uploader(
         self,
@@ -173,13 +183,12 @@ class Client:
         collector's `Retry-After` is kept in any case.
         Nothing that the network, the collector or the state does is raised.
         """
-        with importing:
-            from rumor_client.upload.result import FlushResult, UploadStatus
+        from rumor_client.upload.result import FlushResult, UploadStatus
 
         if self._uploader is None:
             return FlushResult(UploadStatus.OFF, detail="there is no endpoint")
         from rumor_client.upload.collector_api import REQUEST_TIMEOUT
-        from rumor_client.upload.worker import drain
+        from rumor_client.upload.uploader import drain
 
         if timeout is None:
             return drain(self._uploader, None, monotonic() + REQUEST_TIMEOUT)
@@ -191,14 +200,37 @@ class Client:
         return result
 
     async def aflush(self, timeout: float | None = None) -> FlushResult:
-        """Upload what waits without blocking the event loop; see `flush`."""
-        import asyncio  # only an app that runs it already calls this
+        """Upload what waits without blocking the event loop; see `flush`.
 
-        return await asyncio.to_thread(self.flush, timeout)
+        On a thread of its own: the loop's default threads may all be busy with the app's work.
+        """
+        import asyncio  # only an app that runs it already calls this
+        from contextlib import suppress
+        from threading import Thread
+
+        from rumor_client.upload.result import FlushResult, UploadStatus
+
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[FlushResult] = loop.create_future()
+
+        def tell(result: FlushResult) -> None:
+            if not done.done():
+                done.set_result(result)
+
+        def run() -> None:
+            result = self.flush(timeout)
+            with suppress(RuntimeError):  # nobody waits: the loop is closed
+                loop.call_soon_threadsafe(tell, result)
+
+        try:
+            Thread(target=run, name="rumor-flush", daemon=True).start()
+        except RuntimeError:
+            return FlushResult(UploadStatus.LATER, detail="no thread can be started")
+        return await done
 
     def status(self) -> Status:
         """Return what holds, what is spent and what waits. Raises StateBusy, StateUnavailable."""
-        with importing:
+        with importing_later:
             from rumor_client.inspection.status import status_of  # only who looks needs it
 
         stopped = self._uploader.stopped if self._uploader else None
@@ -210,6 +242,7 @@ class Client:
             self._clock(),
             stopped,
             self._recorder.busy(),
+            self._recorder.became_other,
         )
 
     def waiting(self) -> list[Waiting]:
@@ -230,7 +263,7 @@ class Client:
 
         Raises StateBusy and StateUnavailable.
         """
-        with importing:
+        with importing_later:
             from rumor_client.inspection.view import seen  # only who looks needs it
 
         with self.state.transaction() as transaction:
@@ -246,8 +279,7 @@ class Client:
         does not keep this from being sent. Raises StateBusy and StateUnavailable, after which
         nothing is sent either.
         """
-        with importing:
-            from rumor_client.upload.retraction import forget  # once in a device's life
+        from rumor_client.upload.retraction import forget
 
         collector = self._uploader.collector if self._uploader else None
         deadline = monotonic() + timeout

@@ -14,6 +14,7 @@ from rumor_client.state import report
 from rumor_client.upload.result import UploadStatus
 from rumor_server.access import Scope
 from rumor_server.queries.question import Status
+from rumor_server.queries.ranks import RankMethod
 from rumor_shared.wire import Reason, Retraction, Verdict
 
 
@@ -85,6 +86,11 @@ WORDS = (
         "Status of an estimate",
         "`status` of `/v1/metrics/{metric}/estimates`.",
         *_of(Status),
+    ),
+    Words(
+        "How ranks are confirmed",
+        "`method` of `/v1/metrics/{metric}/ranks`.",
+        *_of(RankMethod),
     ),
     Words(
         "Scopes of keys",

@@ -7,7 +7,17 @@ from rumor_server.reader import (
     read_comparison,
     read_estimates,
     read_metrics,
+    read_ranks,
     read_trend,
+    read_watch,
 )
 
-__all__ = ["QueryFailed", "read_comparison", "read_estimates", "read_metrics", "read_trend"]
+__all__ = [
+    "QueryFailed",
+    "read_comparison",
+    "read_estimates",
+    "read_metrics",
+    "read_ranks",
+    "read_trend",
+    "read_watch",
+]

@@ -46,7 +46,7 @@ from rumor_server.http.routes.reports import Ingest
 from rumor_server.http.routes.retractions import Retract
 from rumor_server.http.security_headers import SecurityHeaders, content_policy
 from rumor_server.http.slots import RequestSlots
-from rumor_server.operations.day_closing import close_old_days, compact_deltas
+from rumor_server.operations.day_closing import Hold, close_old_days, compact_deltas
 from rumor_server.operations.keyring import Keyring
 from rumor_server.operations.periodic_tasks import PeriodicTasks
 from rumor_server.operations.readiness import Readiness
@@ -129,13 +129,15 @@ def create_app(
     store.declare(registry)
     control = Control(settings)
     put_in_force(control, registry.sha256)
+    receipts = Receipts(settings.receipts_folder)
     writer = Writer(
         store,
         queue_reports=settings.queue_reports,
         disk=settings.database.absolute().parent,
         reserve_bytes=settings.reserve_bytes,
+        receipts=receipts,
     )
-    receipts = Receipts(settings.receipts_folder)
+    hold = Hold(registry.max_age_days, store.close_days(date.min))
     counters, weights = Counters(), ReportWeights(control)
     # Each on a connection of its own: who sends a key waits neither for the others nor for counts.
     of_keys, of_quotas = Control(settings), Control(settings)
@@ -176,7 +178,7 @@ def create_app(
                     writer,
                     receipts,
                     today,
-                    registry.max_age_days,
+                    hold,
                     settings.close_seconds,
                     tuple(registry.metrics),
                 )
@@ -215,8 +217,8 @@ def create_app(
     )
     metered = MeteredWriter(writer, quotas, counters, weights.observe, today)
     app.devices = {
-        REPORTS_PATH: Ingest(registry, metered, today, settings.body_seconds),
-        RETRACTIONS_PATH: Retract(registry, writer, receipts, today, settings.body_seconds),
+        REPORTS_PATH: Ingest(registry, metered, today, settings.body_seconds, hold.in_doubt),
+        RETRACTIONS_PATH: Retract(registry, metered, today, settings.body_seconds, hold.in_doubt),
     }
     app.entrance = _outermost(
         Authentication(

@@ -92,6 +92,10 @@ class Metric:
         """Return whether `day` is past the last valid UTC day, which is inclusive."""
         return day > self.expires
 
+    def is_value(self, value: object) -> bool:
+        """Return whether `value`, which `text_of` takes, is in the domain as it is."""
+        return isinstance(value, bool) or canonical_bytes(str(value)).decode() in self.indices
+
     def text_of(self, value: object) -> str:
         """Return the text that a value given by the app stands for, in NFC.
 

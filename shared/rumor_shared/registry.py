@@ -113,6 +113,7 @@ class Registry:
                         "name the value that stands for all others",
                     )
                 )
+            found += _near_values(where, m.mechanism.values or ())
         return tuple(found)
 
     def notes(self) -> tuple[Problem, ...]:
@@ -129,6 +130,23 @@ class Registry:
             for m in self.metrics.values()
             if m.mechanism.memoised
         )
+
+
+def _near_values(where: str, values: tuple[str, ...]) -> list[Problem]:
+    """Return a problem for each value that another one differs from in case or blanks alone."""
+    first: dict[str, int] = {}
+    found = []
+    for i, value in enumerate(values):
+        j = first.setdefault("".join(value.casefold().split()), i)
+        if j != i:
+            found.append(
+                Problem(
+                    f"{where}.values[{i}]",
+                    f"differs from values[{j}] in case or blanks alone, and is counted apart",
+                    "keep one, and let the app write it so",
+                )
+            )
+    return found
 
 
 def load_registry(path: str | os.PathLike[str]) -> Registry:

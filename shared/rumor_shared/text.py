@@ -1,4 +1,7 @@
-"""One spelling for one text: NFC, as strict UTF-8 bytes.
+"""One spelling for one text: NFC of Unicode 13.0, as strict UTF-8 bytes.
+
+Text with a code point that Unicode 13.0 does not assign is taken as it is: a runtime with later
+tables would compose what another leaves alone.
 
 mmh3 5.x crashes the interpreter when a `str` with a lone surrogate is handed to it, so only the
 bytes made here are ever hashed.
@@ -11,6 +14,8 @@ import unicodedata
 # Long enough for a URL or a user-agent string; short enough that a value is no side channel of
 # size.
 MAX_TEXT_BYTES = 4096
+# U+0378 is the first code point that Unicode 13.0 does not assign.
+_FIRST_UNASSIGNED = 0x378
 
 
 class TextProblem(ValueError):
@@ -22,11 +27,11 @@ class TextProblem(ValueError):
 
 
 def canonical_bytes(text: str) -> bytes:
-    """Return `text` normalised to NFC as UTF-8 bytes.
+    """Return `text` normalised to NFC of Unicode 13.0 as UTF-8 bytes.
 
     Raises TextProblem for a lone surrogate and for more than 4096 bytes.
     """
-    if not text.isascii():
+    if _is_normalised(text):
         text = unicodedata.normalize("NFC", text)
     try:
         encoded = text.encode("utf-8", "strict")
@@ -59,5 +64,16 @@ def oddity_of(text: str) -> str | None:
 
 
 def is_canonical(text: str) -> bool:
-    """Return whether `text` is already in NFC."""
-    return text.isascii() or unicodedata.is_normalized("NFC", text)
+    """Return whether `text` is already as `canonical_bytes` spells it."""
+    return not _is_normalised(text) or unicodedata.is_normalized("NFC", text)
+
+
+def _is_normalised(text: str) -> bool:
+    """Return whether normalisation applies: not to ASCII, and not beyond Unicode 13.0."""
+    if text.isascii():
+        return False
+    if ord(max(text)) < _FIRST_UNASSIGNED:
+        return True
+    from rumor_shared.unicode_13 import is_assigned  # most text is Latin
+
+    return is_assigned(text)

@@ -56,6 +56,9 @@ class Reason(StrEnum):
     BUDGET_EXCEEDED = "budget_exceeded"
     """The pseudonym's account for that day is used up. `detail` says how much was asked and is
     left."""
+    CLOCK_IN_DOUBT = "clock_in_doubt"
+    """The report is too old by the collector's clock, and that clock may be wrong: with verdict
+    `retry`."""
     CONFLICTING_DUPLICATE = "conflicting_duplicate"
     """Another report with this id was counted. Ids are drawn from 128 random bits: a copied
     state file, or forgery."""

@@ -96,7 +96,13 @@ def forget_without_asking(patch: pytest.MonkeyPatch) -> None:
 
 def forget_what_was_under_way(patch: pytest.MonkeyPatch) -> None:
     """Drop for certain what may have been counted: the fault of the client's first half."""
-    patch.setattr(Contents, "withdraw", Contents.drop)
+    real = Contents.withdraw
+
+    def withdraw(self: Any, ids: Any, reason: str) -> int:
+        self.refused(ids)
+        return real(self, ids, reason)
+
+    patch.setattr(Contents, "withdraw", withdraw)
 
 
 def count_before_the_commit(patch: pytest.MonkeyPatch) -> None:

@@ -83,6 +83,10 @@ def routes(running: Opened) -> dict[str, Any]:
         "unknown=1", "limit=0",
     ):  # fmt: skip
         keep(f"{theme}?{query}")
+    for name in _METRICS:
+        keep(f"/v1/metrics/{name}/ranks")
+        keep(f"/v1/metrics/{name}/watch")
+    keep("/v1/metrics/theme/ranks?format=csv&revision=1&limit=2")
     keep("/v1/metrics/page/estimates")
     keep("/v1/metrics/nothing/estimates")
     body = json.dumps({"candidates": PAGES}).encode()

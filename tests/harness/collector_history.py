@@ -78,7 +78,9 @@ class History:
             count = cells[value]
             assert count in {0, 1}, f"report {value} counts {count} times"
             assert one.is_possible or not count, f"report {value} counts though refused"
-            assert not (one.is_forbidden and count), f"report {value} counts though taken back"
+            assert not ((one.is_forbidden or one.is_barred) and count), (
+                f"report {value} counts though taken back"
+            )
             if one.is_required and not (one.is_withdrawn or one.is_forbidden):
                 assert count, f"report {value} was acknowledged and does not count"
         assert not any(cells[len(self.sent_reports) :])
@@ -189,8 +191,9 @@ class History:
             one = self._new(b % DEVICES, self.today)
         else:
             one = self.sent_reports[b % len(self.sent_reports)]
-        batch = RetractionBatch("test/1", one.day.isoformat(), bytes(16), [one.report])
-        sent: Retractions = screen_retractions(batch, self.today, REGISTRY.max_age_days)
+        device = bytes([one.device] * 16)
+        batch = RetractionBatch("test/1", one.day.isoformat(), device, [one.report])
+        sent: Retractions = screen_retractions(batch, CHARGES, self.today, REGISTRY.max_age_days)
         store = self.nodes[a % NODES]
         if c == 1:
             with self.database.fault():
@@ -206,7 +209,11 @@ class History:
         self.receipts[a % NODES].append(withdrawal.receipts)
         ((result,),) = withdrawal.results
         if result.verdict not in {Retraction.MISMATCH, Retraction.TOO_LATE}:
-            one.is_withdrawn = one.is_forbidden = True
+            one.is_withdrawn = True
+            if result.verdict is Retraction.NOT_COUNTED_YET:
+                one.is_barred = True
+            else:
+                one.is_forbidden = True
 
     def _day(self, a: int, b: int, c: int) -> None:
         """Let a day pass."""
@@ -217,6 +224,8 @@ class History:
         through = self.today - timedelta(days=REGISTRY.max_age_days + 1)
         self.closed = self.nodes[a % NODES].close_days(through)
         self.receipts[a % NODES].forget(self.closed)
+        for _ in range(c):
+            self.nodes[b % NODES].forget_closed(1 + a % 5)
 
     def _compact(self, a: int, b: int, c: int) -> None:
         self.nodes[a % NODES].compact()
@@ -262,7 +271,7 @@ class History:
         self.restores += 1
         self._start()
         for one in self.sent_reports:
-            one.is_possible = one.is_required = one.is_withdrawn = False
+            one.is_possible = one.is_required = one.is_withdrawn = one.is_barred = False
         for one, flags in zip(self.sent_reports, kept, strict=False):
             one.is_possible, one.is_required, one.is_withdrawn = flags
         self.check()

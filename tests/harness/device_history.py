@@ -11,6 +11,7 @@ from __future__ import annotations
 from base64 import b64decode
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
+from datetime import date
 from functools import partial
 
 from hypothesis import strategies as st
@@ -325,6 +326,10 @@ class Histories(RuleBasedStateMachine):
         """When all is quiet again, what waits is counted, and what is forgotten counts no more."""
         self.collector.script.clear()
         self.meanwhile.clear()
+        # What the collector asked to wait is over, and what was dated ahead has its day.
+        made = [report.day for device in self.devices for report in device.state.made.values()]
+        ahead = (max(made, default=date.min) - self.clock().date()).days
+        self.clock.move(days=max(0, ahead), hours=2)
         for device in self.devices:
             device.state.crash_in = 0
             device.grant()

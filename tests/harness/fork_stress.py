@@ -21,12 +21,13 @@ from pathlib import Path
 from typing import Any
 
 from rumor_client.client import Client
+from rumor_client.errors import StateBusy, StateUnavailable
 from rumor_client.state.sqlite_state import SqliteState
 from rumor_client.upload.transport import Request, Response
 from rumor_shared.registry import registry_of
 
 # Exit codes of a child; a signal (SIGALRM: ten seconds have passed) is a negative one.
-FINE, REFUSED, DEAD_UPLOADER, RAISED = 0, 10, 11, 12
+FINE, REFUSED, DEAD_UPLOADER, RAISED, CUT_OFF = 0, 10, 11, 12, 13
 
 METRIC = {
     "revision": 1,
@@ -56,6 +57,7 @@ def make(path: Path) -> Client:
         "http://collector.invalid",
         state=SqliteState(path),
         upload_interval=0.01,
+        jitter=random.random,
         transport=count_all,
         environ={},
         policy="",
@@ -122,18 +124,33 @@ class Stress:
     def answer(self) -> int:
         """Be a child: record on both clients, and upload."""
         told = {self.shared.record("theme", "dark").status.value for _ in range(3)}
-        if "unavailable" in told:
-            return REFUSED
+        # Where a fork caught a thread at work in the shared file, that is unavailable to the child.
+        cut_off = "unavailable" in told
         own = make(self.folder / "children")
-        own.consent.grant()
-        told |= {own.record("theme", "dark").status.value for _ in range(3)}
-        if not told <= {"recorded", "busy"}:
+        try:
+            own.consent.grant()
+        except StateUnavailable:
             return REFUSED
+        except StateBusy:
+            return FINE
+        told_own = {own.record("theme", "dark").status.value for _ in range(3)}
+        if not told_own <= {"recorded", "busy"}:
+            return RAISED
+        if cut_off:
+            return CUT_OFF
+        if not told <= {"recorded", "busy"}:
+            return RAISED
+        told |= told_own
         uploads = [t for t in threading.enumerate() if t.name == "rumor-upload"]
         if "recorded" in told and not any(thread.is_alive() for thread in uploads):
             return DEAD_UPLOADER
         # An uploader that waits for a thread of the parent would not answer.
-        if self.shared.flush(timeout=2).status.value not in ("done", "later", "elsewhere"):
+        if self.shared.flush(timeout=2).status.value not in (
+            "done",
+            "later",
+            "elsewhere",
+            "timeout",
+        ):
             return DEAD_UPLOADER
         return FINE
 

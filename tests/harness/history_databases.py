@@ -15,12 +15,12 @@ from tests.server.storage.store_contract import postgres_remember, sqlite_rememb
 
 from rumor_server.clock import utc_now
 from rumor_server.settings import Settings
-from rumor_server.storage.postgres import store as postgres_store
+from rumor_server.storage.postgres import statements as postgres_statements
 from rumor_server.storage.postgres.backup import back_up_postgres, restore_postgres
 from rumor_server.storage.postgres.connection import connect
 from rumor_server.storage.postgres.store import PostgresStore
 from rumor_server.storage.receipts import Receipts
-from rumor_server.storage.sqlite import store as sqlite_store
+from rumor_server.storage.sqlite import statements as sqlite_statements
 from rumor_server.storage.sqlite.backup import back_up, restore
 from rumor_server.storage.sqlite.store import SqliteStore
 from rumor_server.storage.store import Store
@@ -99,7 +99,7 @@ class File:
 
     def fault(self) -> AbstractContextManager[None]:
         """Fail once everything is written and before it is committed."""
-        return failing(sqlite_store, "add_tallies", sqlite3.OperationalError)
+        return failing(sqlite_statements, "add_tallies", sqlite3.OperationalError)
 
     def back_up(self) -> Path:
         """Copy the file while it is in use."""
@@ -140,7 +140,7 @@ class Tables:
 
     def fault(self) -> AbstractContextManager[None]:
         """Fail once everything is written and before it is committed."""
-        return failing(postgres_store, "append_deltas", psycopg.OperationalError)
+        return failing(postgres_statements, "append_deltas", psycopg.OperationalError)
 
     def back_up(self) -> Path:
         """Dump the schema while it is in use."""

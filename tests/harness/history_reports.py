@@ -33,7 +33,8 @@ OWN = REGISTRY.metric("own")
 class SentReport:
     """What the devices heard of one report, and may therefore rely on.
 
-    `is_forbidden` outlives a restore, because there is a receipt; the rest is the database's.
+    `is_forbidden` outlives a restore, because there is a receipt; the rest is the database's, also
+    `is_barred`: taken back before it came.
     """
 
     device: int
@@ -43,6 +44,7 @@ class SentReport:
     is_required: bool = False
     is_withdrawn: bool = False
     is_forbidden: bool = False
+    is_barred: bool = False
 
 
 def report_of(value: int, device: int, day: date, id_: bytes | None = None) -> SentReport:

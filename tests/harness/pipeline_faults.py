@@ -89,7 +89,7 @@ class Redrawing(Client):
         """Exchange the payloads of what waits, then upload."""
         with self.state.transaction() as transaction:
             waiting = [w.report for w in transaction.waiting(None, 0, 100)]
-            transaction.drop([report.id for report in waiting], "redrawn")
+            transaction.withdraw([report.id for report in waiting], "redrawn")
             for report in waiting:
                 other = bytes(octet ^ 1 for octet in report.payload)
                 transaction.put(replace(report, payload=other))

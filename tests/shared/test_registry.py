@@ -277,6 +277,17 @@ def test_warnings() -> None:
     ]
 
 
+def test_values_that_look_alike_are_pointed_out() -> None:
+    """D-12: "PDF" and "pdf" are two values; so are those that blanks alone tell apart."""
+    metric = {**BASE, "values": ["pdf", "Word", "PDF", "pd f", "text"], "other": "text"}
+    warnings = registry_of({"metrics": {"kind": metric}}).warnings()
+    assert [warning.path for warning in warnings] == [
+        "metrics.kind.values[2]",
+        "metrics.kind.values[3]",
+    ]
+    assert "values[0]" in warnings[0].what
+
+
 @pytest.mark.parametrize(
     "fields",
     [

@@ -88,6 +88,27 @@ class Consent:
                 transaction.choose(name, Choice.GRANTED.value, today)
         self._denied_here = self._denied_here.difference(chosen)
 
+    def ask_once(self, agrees: Callable[[], bool | None], purpose: str | None = None) -> bool:
+        """Return whether there is consent, asking the owner if that was never decided.
+
+        `agrees` puts the question and returns the answer: True is stored as a grant, False as a
+        denial, and None (no answer) as nothing. It is called for `purpose`, or all that the
+        registry declares, only while one of them is unset: neither a choice that was made nor an
+        environment or a policy that denies is asked about again. Raises as `grant` and `deny` do.
+        """
+        chosen = self._chosen(purpose)
+        stored = self._state.choices()
+        if any(self.resolve(name, stored).choice is Choice.UNSET for name in chosen):
+            answer = agrees()
+            for name in chosen:
+                if self.effective(name).choice is not Choice.UNSET or answer is None:
+                    continue
+                if answer:
+                    self.grant(name)
+                else:
+                    self.deny(name)
+        return all(self.is_granted(name) for name in chosen)
+
     def deny(self, purpose: str | None = None) -> bool:
         """Store a denial for `purpose`, or for all, and delete what it covers.
 

@@ -48,7 +48,9 @@ class Policy:
     """The policy file, read again whenever it changes."""
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
-        self._path = os.fspath(path if path is not None else default_policy_path())
+        given = os.fspath(path if path is not None else default_policy_path())
+        # Bound to where it is now, whatever the process does later; nothing is no file.
+        self._path = os.path.abspath(os.path.expanduser(given)) if given else given  # noqa: PTH100, PTH111 - pathlib costs what the rest does together
         self._stamp: tuple[int, int, int] | None = None
         self._denies_all = False
         self._denied: frozenset[str] = frozenset()
@@ -73,9 +75,9 @@ class Policy:
             self._stamp = stamp
 
     def _read(self) -> None:
-        import tomllib  # a machine without a policy, the usual one, never needs it
-
         try:
+            import tomllib  # a machine without a policy, the usual one, never needs it
+
             with Path(self._path).open("rb") as file:
                 # Editors of one system begin a file with a mark, which says nothing.
                 text = file.read(_MAX_POLICY_BYTES).decode("utf-8-sig")
@@ -86,5 +88,5 @@ class Policy:
             purposes = document.pop("purposes", {})
             self._denied = frozenset(name for name, choice in purposes.items() if known[choice])
             self._denies_all = everything or bool(document)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        except (OSError, ImportError, ValueError, KeyError, TypeError, AttributeError):
             self._denies_all = True

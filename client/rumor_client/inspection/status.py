@@ -24,9 +24,10 @@ class Status:
     registry's and the app's, None where there is none. `sent` reports can still be taken back,
     `beyond_recall` are too old for it. `dropped` counts by reason; under "unconfirmed:..." are
     reports that may have been counted all the same. `busy` answers found the state locked by other
-    threads or processes, and no report was made of them. `stopped` says why the collector refuses
-    this client, if it does. `erasure_pending` is True while deleted bytes may still be in the file.
-    `str()` of it is what an owner should read.
+    threads or processes, and no report was made of them. `became_other` counts by metric the values
+    that this process recorded and the domain does not have. `stopped` says why the collector
+    refuses this client, if it does. `erasure_pending` is True while deleted bytes may still be in
+    the file. `str()` of it is what an owner should read.
     """
 
     consent: Mapping[str, Effective]
@@ -40,6 +41,7 @@ class Status:
     beyond_recall: int
     dropped: Mapping[str, int]
     busy: int
+    became_other: Mapping[str, int]
     stopped: str | None
     erasure_pending: bool
 
@@ -58,6 +60,8 @@ class Status:
             lines.append(f"dropped        {reports} reports: {reason.replace(':', ', ')}")
         if self.busy:
             lines.append(f"busy           {self.busy} answers found the state locked, and are lost")
+        for metric, values in sorted(self.became_other.items()):
+            lines.append(f"other          {values} values of {metric} are not in its domain")
         if self.stopped:
             lines.append(f"stopped        {self.stopped}")
         if self.erasure_pending:
@@ -73,6 +77,7 @@ def status_of(
     now: datetime,
     stopped: str | None,
     busy: int,
+    became_other: Mapping[str, int],
 ) -> Status:
     """Return the state of a client of this registry. Raises StateBusy and StateUnavailable."""
     accounts = [
@@ -100,6 +105,7 @@ def status_of(
         beyond_recall=beyond_recall,
         busy=busy + dropped.pop(BUSY, 0),
         dropped=dropped,
+        became_other=dict(became_other),
         stopped=stopped,
         erasure_pending=state.erasure_pending(),
     )

@@ -11,9 +11,9 @@ lock of the client; a fork shuts it, waits for those inside, and opens it again.
 
 Where that time was not enough, the child says so (`StateUnavailable`) instead of waiting for ever.
 A signal handler may fork, or record, in the middle of what its thread was doing: the thread itself
-is never waited for, its child gets a new connection, and what was cut in two by the fork fails in
-the child (`generation` tells). A process that was forked behind Python's back, as uWSGI does, is
-recognised by its id at the next entry.
+is never waited for, and what was cut in two by the fork fails in the child (`generation` tells);
+its file is unavailable to the child. A process that was forked behind
+Python's back, as uWSGI does, is recognised by its id at the next entry.
 """
 
 from __future__ import annotations
@@ -36,8 +36,11 @@ if TYPE_CHECKING:
         def before_fork(self) -> None:
             """Let go, in the parent, of what must not cross. Never waits."""
 
-        def after_fork(self) -> None:
-            """Start anew in the child: with locks of its own, and nothing that crossed."""
+        def after_fork(self, *, clean: bool) -> None:
+            """Start anew in the child: with locks of its own, and nothing that crossed.
+
+            `clean` says that no thread which stayed in the parent holds a lock of SQLite's.
+            """
 
 
 # A transaction waits 250 ms for a lock, and a disk some milliseconds; a denial may wait for longer.
@@ -227,7 +230,7 @@ class ForkLock:
             self._abandoned.append(self._late.pop())
         self._renew()
         for thing in self._things():
-            thing.after_fork()
+            thing.after_fork(clean=not self._broken)
 
 
 class _Fork:
@@ -242,7 +245,14 @@ class _Fork:
 
 
 class Importing:
-    """A block in which modules are loaded, for `with`."""
+    """A block in which modules are loaded, for `with`.
+
+    With `later`, after the client was made: what can't be loaded then (the package is gone, no file
+    can be opened, the interpreter ends) is StateUnavailable, which an app expects.
+    """
+
+    def __init__(self, *, later: bool = False) -> None:
+        self._later = later
 
     def __enter__(self) -> None:
         # Nothing but a fork is waited for, which lasts FORK_WAIT; the rest is for a busy machine.
@@ -257,6 +267,10 @@ class Importing:
     ) -> None:
         FORK_LOCK.end_import()
         FORK_LOCK.leave()
+        if self._later and kind is not None and issubclass(kind, ImportError | OSError):
+            from rumor_client.errors import StateUnavailable
+
+            raise StateUnavailable("a part of the client can't be loaded any more") from error
 
 
 FORK_LOCK = ForkLock()

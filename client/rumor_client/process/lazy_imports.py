@@ -9,3 +9,4 @@ from __future__ import annotations
 from rumor_client.process.fork import Importing
 
 importing = Importing()
+importing_later = Importing(later=True)

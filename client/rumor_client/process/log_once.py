@@ -10,6 +10,9 @@ def log_once(kind: str, message: str) -> None:
     if kind in _warned:
         return
     _warned.add(kind)
-    import logging  # a healthy client never needs it
-
+    try:
+        import logging  # a healthy client never needs it
+    except (ImportError, OSError):
+        # The package's or Python's own files are gone: there is no one left to tell.
+        return
     logging.getLogger("rumor_client").warning(message)

@@ -10,6 +10,7 @@ from time import monotonic
 
 from rumor_client.consent.consent import Consent
 from rumor_client.errors import StateBusy, StateUnavailable
+from rumor_client.perturbation.mechanisms.table import perturber
 from rumor_client.perturbation.perturb import new_id, new_secret, perturb, series_of
 from rumor_client.perturbation.randomness import Randomness
 from rumor_client.process.clock import Clock
@@ -47,8 +48,22 @@ class Recorder:
         self._randomness = randomness
         self._limits: dict[str, Limits] = {}
         self._closed = False
+        self._load()
         # One entry an answer that found the state locked: appending is safe between threads.
         self._busy: list[None] = []
+        # By metric, in this process alone: in the file it would say what the owner's answer was.
+        self.became_other: dict[str, int] = {}
+        self._load()
+
+    def _load(self) -> None:
+        """Load what a report of any metric needs: later there may be nothing to load it from."""
+        for metric in self._registry.metrics.values():
+            perturber(metric)
+            if metric.mechanism.memoised:
+                import hashlib  # noqa: F401 - as above
+                import hmac  # noqa: F401 - as above
+            if metric.mechanism.values is None:
+                import rumor_shared.unicode_13  # noqa: F401 - as above
 
     def close(self) -> None:
         """Record nothing more."""
@@ -62,14 +77,17 @@ class Recorder:
         declared = self._registry.metric(metric)
         if self._closed:
             return Result(RecordStatus.CLOSED, metric)
+        # A mistake of the app's shows before anyone has agreed to anything.
+        text = declared.text_of(value)
+        if text == declared.other and not declared.is_value(value):
+            self.became_other[metric] = self.became_other.get(metric, 0) + 1
         day = utc_day(self._clock())
         deadline = monotonic() + LOCK_WAIT
         try:
-            if not self._consent.is_granted(declared.purpose):
+            if not self._may_be_granted(declared.purpose):
                 return Result(RecordStatus.NO_CONSENT, metric)
             if declared.expired(day):
                 return Result(RecordStatus.EXPIRED, metric)
-            text = declared.text_of(value)
             return self._state.run(
                 lambda transaction: self._decide(transaction, declared, text, day),
                 max(0.0, deadline - monotonic()),
@@ -81,6 +99,19 @@ class Recorder:
         except StateUnavailable as error:
             log_once("unavailable", f"rumor: {error}")
             return Result(RecordStatus.UNAVAILABLE, metric)
+        except (ImportError, OSError) as error:
+            log_once("unavailable", f"rumor: a part of the client failed: {type(error).__name__}")
+            return Result(RecordStatus.UNAVAILABLE, metric)
+
+    def _may_be_granted(self, purpose: str) -> bool:
+        """Return whether there is consent, so that no file is made and no lock taken without.
+
+        True also where another thread holds the state: what the transaction finds is what counts.
+        """
+        try:
+            return self._consent.resolve(purpose, self._state.choices(0.0)).granted
+        except StateBusy:
+            return True
 
     def busy(self) -> int:
         """Return how many answers were `busy` since the last that was stored."""

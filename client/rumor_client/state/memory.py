@@ -50,7 +50,7 @@ class MemoryState:
         with self.transaction(wait) as transaction:
             return work(transaction)
 
-    def choices(self) -> Mapping[str, tuple[str, date]]:
+    def choices(self, wait: float = LOCK_WAIT) -> Mapping[str, tuple[str, date]]:
         """Return the stored choices."""
         return self.contents.choices()
 
@@ -91,7 +91,7 @@ class _Contents:
         self._tags: dict[Series, tuple[bytes, ...]] = {}
         self._permanents: dict[Series, bytes] = {}
         self._outbox: dict[bytes, Waiting] = {}
-        self._attempted: dict[bytes, bool] = {}
+        self._attempted: dict[bytes, int] = {}
         self._drops: dict[str, int] = {}
         self._sent: dict[bytes, Sent] = {}
         self._notes: dict[str, int] = {}
@@ -181,17 +181,13 @@ class _Contents:
     def attempt(self, ids: Collection[bytes]) -> Collection[bytes]:
         waiting = {report_id for report_id in ids if report_id in self._outbox}
         for report_id in waiting:
-            self._set(self._attempted, report_id, True)
+            self._add(self._attempted, report_id, 1)
         return waiting
 
-    def drop(self, ids: Collection[bytes], reason: str) -> int:
-        dropped = 0
+    def refused(self, ids: Collection[bytes]) -> None:
         for report_id in ids:
-            if report_id in self._outbox:
-                self._take(report_id)
-                self._count_drops(reason, 1)
-                dropped += 1
-        return dropped
+            if report_id in self._attempted:
+                self._add(self._attempted, report_id, -1)
 
     def withdraw(self, ids: Collection[bytes], reason: str) -> int:
         withdrawn = 0
@@ -207,12 +203,12 @@ class _Contents:
 
     def _take(self, report_id: bytes) -> tuple[Report, bool]:
         report = self._outbox[report_id].report
-        attempted = report_id in self._attempted
+        attempts = self._attempted.get(report_id, 0)
         self._add(self._numbers, "stored", -report.stored_bytes)
         self._remove(self._outbox, report_id)
-        if attempted:
+        if report_id in self._attempted:
             self._remove(self._attempted, report_id)
-        return report, attempted
+        return report, attempts > 0
 
     def _count_drops(self, reason: str, reports: int) -> None:
         self._add(self._drops, reason, reports)

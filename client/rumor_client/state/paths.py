@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from rumor_client.errors import ConfigurationError
+from rumor_client.errors import ConfigurationError, StateUnavailable
 
 STATE_NAME = "rumor.sqlite3"
 
@@ -15,7 +15,8 @@ def state_path(app: str | None, endpoint: str | None) -> Path:
     """Return the state file of `app`; without a name, of all apps that report to `endpoint`.
 
     The endpoint stands in because what is made for one collector must never reach another. Raises
-    ConfigurationError for a name that is not a folder's.
+    ConfigurationError for a name that is not a folder's, and StateUnavailable for a user who has no
+    home.
     """
     if app is None:
         import hashlib  # an app that gives its name needs none
@@ -28,9 +29,20 @@ def state_path(app: str | None, endpoint: str | None) -> Path:
 
 def _data_folder() -> Path:
     if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+        given = os.environ.get("LOCALAPPDATA")
+        return Path(given) if given else _home("LOCALAPPDATA") / "AppData" / "Local"
     if sys.platform == "darwin":
-        return Path.home() / "Library" / "Application Support"
+        return _home("HOME") / "Library" / "Application Support"
     # The XDG base directory specification: a relative path is to be ignored.
-    given = Path(os.environ.get("XDG_DATA_HOME", ""))
-    return given if given.is_absolute() else Path.home() / ".local" / "share"
+    folder = Path(os.environ.get("XDG_DATA_HOME", ""))
+    return folder if folder.is_absolute() else _home("XDG_DATA_HOME") / ".local" / "share"
+
+
+def _home(variable: str) -> Path:
+    try:
+        home = Path.home()
+    except (RuntimeError, KeyError):
+        home = Path()
+    if not home.is_absolute():
+        raise StateUnavailable(f"this user has no home; give state=, or set {variable}")
+    return home

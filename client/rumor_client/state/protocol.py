@@ -91,10 +91,10 @@ class Transaction(Protocol):
         Returns those of `ids` that still wait.
         """
 
-    def drop(self, ids: Collection[bytes], reason: str) -> int:
-        """Remove waiting reports that the collector refused; return how many there were.
+    def refused(self, ids: Collection[bytes]) -> None:
+        """Take back the latest mark of waiting reports: the collector read and counted none.
 
-        They are counted under `reason`.
+        One that had been on its way before may have been counted then.
         """
 
     def withdraw(self, ids: Collection[bytes], reason: str) -> int:
@@ -168,7 +168,7 @@ class State(Protocol):
         raises, StateBusy and StateUnavailable.
         """
 
-    def choices(self) -> Mapping[str, tuple[str, date]]:
+    def choices(self, wait: float = LOCK_WAIT) -> Mapping[str, tuple[str, date]]:
         """Return the stored choices without a transaction, and without making a file.
 
         Raises StateBusy and StateUnavailable.

@@ -20,6 +20,7 @@ BUSY = "busy"
 # of these, until an answer comes after all.
 DENIED = "denied"
 TOO_OLD = "too_old"
+TOO_FAR_AHEAD = "too_far_ahead"
 OUTBOX_FULL = "outbox_full"
 REFUSED = "refused"
 TOO_LARGE = "too_large"

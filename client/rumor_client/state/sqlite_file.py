@@ -27,7 +27,9 @@ _COMPANIONS = ("-wal", "-shm", "-journal")
 _ASIDE = ".set-aside-"
 
 # Primary result codes, https://sqlite.org/rescode.html: `sqlite3` names them from 3.11 on only.
-BROKEN = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+HELD = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+_BROKEN = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+_REFUSED = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_ERROR})
 
 
 class SqliteFile:
@@ -76,8 +78,6 @@ class SqliteFile:
             with suppress(FileExistsError):
                 # Before SQLite does, which would make it readable by all; -wal and -shm follow it.
                 os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        if header_is_damaged(self.path):
-            return Origin.DAMAGED
         with ExitStack() as on_failure:
             connection = sqlite3.connect(
                 f"{self.path.as_uri()}?mode=rw",
@@ -87,26 +87,31 @@ class SqliteFile:
                 uri=True,
             )
             on_failure.callback(connection.close)
-            found = self._origin(connection)
-            if found in (Origin.FOREIGN, Origin.LATER_VERSION):
-                raise StateUnavailable(f"the file is {found.value}, and is left as it is")
-            if found is not Origin.OURS:
-                return found
-            self._prepare(connection)
-            on_failure.pop_all()
-        return connection
+            try:
+                found = self._origin(connection)
+                if found is Origin.OURS:
+                    self._prepare(connection)
+                    on_failure.pop_all()
+                    return connection
+            except sqlite3.DatabaseError as error:
+                if self.is_damage(error):
+                    return Origin.DAMAGED
+                raise
+        if found in (Origin.FOREIGN, Origin.LATER_VERSION):
+            raise StateUnavailable(f"the file is {found.value}, and is left as it is")
+        return found
+
+    def is_damage(self, error: sqlite3.Error) -> bool:
+        """Return whether an error says that the file is damaged."""
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        return code in _BROKEN or (code in _REFUSED and header_is_damaged(self.path))
 
     def _origin(self, connection: sqlite3.Connection) -> Origin:
-        try:
+        found = origin(connection)
+        if found is Origin.EMPTY and not self._as_found:
+            connection.execute("PRAGMA journal_mode = WAL")
+            create(connection)
             found = origin(connection)
-            if found is Origin.EMPTY and not self._as_found:
-                connection.execute("PRAGMA journal_mode = WAL")
-                create(connection)
-                found = origin(connection)
-        except sqlite3.DatabaseError as error:
-            if getattr(error, "sqlite_errorcode", 0) & 0xFF not in BROKEN:
-                raise
-            found = Origin.DAMAGED
         return found
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
@@ -117,7 +122,25 @@ class SqliteFile:
         with suppress(sqlite3.OperationalError):
             # No room yet, or another process is at it: until then the missing file denies.
             self._finish_denial(connection)
-        finish_erasure(connection)
+        self.finish_erasure(connection)
+
+    def finish_erasure(self, connection: Connection) -> bool:
+        """Delete what was set aside, and cut the log to nothing, if deleted bytes may be in them.
+
+        Returns False where a reader was in the way, or a file could not be deleted.
+        """
+        if not erasure_is_pending(connection):
+            return True
+        try:
+            for aside in self._set_aside():
+                aside.unlink(missing_ok=True)
+        except OSError:
+            return False
+        (busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        if busy:
+            return False
+        connection.execute("UPDATE device SET erasure_pending = 0")
+        return True
 
     def _finish_denial(self, connection: sqlite3.Connection) -> None:
         transaction = SqliteTransaction(connection, self.grant_file)
@@ -151,27 +174,12 @@ class SqliteFile:
             " without consent",
         )
 
-    def delete_set_aside(self) -> None:
-        """Delete every file that was set aside. Raises OSError."""
-        for aside in self._set_aside():
-            aside.unlink(missing_ok=True)
-
     def _set_aside(self) -> Iterator[Path]:
         # Not `glob`, to which some names are patterns.
         if self.path.parent.is_dir():
             for found in self.path.parent.iterdir():
                 if found.name.startswith(f"{self.path.name}{_ASIDE}"):
                     yield found
-
-
-def finish_erasure(connection: Connection) -> bool:
-    """Cut the log to nothing if deleted bytes may be in it; False where a reader was in the way."""
-    if erasure_is_pending(connection):
-        (busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        if busy:
-            return False
-        connection.execute("UPDATE device SET erasure_pending = 0")
-    return True
 
 
 def erasure_is_pending(connection: Connection) -> bool:

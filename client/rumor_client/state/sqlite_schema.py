@@ -146,7 +146,8 @@ def header_is_damaged(path: Path) -> bool:
     """Return whether a file of ours has a header that SQLite can't read, or only reads.
 
     Some such headers are refused with no word of damage. https://sqlite.org/fileformat2.html,
-    section 1.3, has the fields.
+    section 1.3, has the fields. Only for a file that SQLite has refused: to close it again drops
+    every lock that this process has on it (https://sqlite.org/howtocorrupt.html, section 2.2).
     """
     with path.open("rb") as file:
         header = file.read(100)

@@ -27,18 +27,27 @@ from rumor_client.errors import StateBusy, StateUnavailable
 from rumor_client.process.fork import FORK_LOCK
 from rumor_client.state.file_lock import file_lock
 from rumor_client.state.protocol import LOCK_WAIT, Transaction
-from rumor_client.state.sqlite_file import BROKEN, SqliteFile, erasure_is_pending, finish_erasure
+from rumor_client.state.sqlite_file import (
+    HELD,
+    SqliteFile,
+    erasure_is_pending,
+)
 from rumor_client.state.sqlite_schema import Origin
 from rumor_client.state.sqlite_transaction import SqliteTransaction
 
 T = TypeVar("T")
 
 _UPLOAD_SUFFIX = ".upload"
-_BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 # How long a thread waits for the disk where another is committing its work for it.
 _COMMIT_WAIT = 5.0
 # A bound on what one commit holds back; a work takes a tenth of a millisecond.
 _LARGEST_GROUP = 256
+
+
+# Files with a connection that a fork caught at work. SQLite believes that this process holds that
+# connection's locks, and would write without any; to close it here would undo the parent's work.
+# https://sqlite.org/howtocorrupt.html, section 2.6.
+_cut_off: set[tuple[int, int]] = set()
 
 
 class SqliteState:
@@ -110,11 +119,11 @@ class SqliteState:
         for work in group:
             work.done = True
 
-    def choices(self) -> Mapping[str, tuple[str, date]]:
+    def choices(self, wait: float = LOCK_WAIT) -> Mapping[str, tuple[str, date]]:
         """Return the stored choices; see `State.choices`."""
         if self._connection is None and not self._file.may_exist():
             return {}
-        with self._connected(LOCK_WAIT) as connection:
+        with self._connected(wait) as connection:
             return SqliteTransaction(connection, self._file.grant_file).choices()
 
     @contextmanager
@@ -140,8 +149,7 @@ class SqliteState:
     def scrub(self) -> bool:
         """Move the log into the file and cut it to nothing; see `State.scrub`."""
         with self._connected(LOCK_WAIT) as connection:
-            self._file.delete_set_aside()
-            return finish_erasure(connection)
+            return self._file.finish_erasure(connection)
 
     def erasure_pending(self) -> bool:
         """Return whether a denial's deletion is still in the log."""
@@ -157,10 +165,10 @@ class SqliteState:
 
     def __del__(self) -> None:
         # An app that ends without `close` is no reason for Python 3.13's ResourceWarning.
-        connection = self._connection
-        if connection is not None:
+        # Handed over first: a fork at any moment finds it in one place or the other.
+        if self._connection is not None:
+            self._fork_lock.dispose(self._connection.close)
             self._connection = None
-            self._fork_lock.dispose(connection.close)
 
     def before_fork(self) -> None:
         """Close the connection, which must not cross a fork."""
@@ -171,12 +179,23 @@ class SqliteState:
             finally:
                 self._lock.release()
 
-    def after_fork(self) -> None:
-        """Go on as the child, with locks of its own."""
-        if self._connection is not None:
-            FORK_LOCK.abandon(self._connection)
-            self._connection = None
+    def after_fork(self, *, clean: bool) -> None:
+        """Go on as the child, with locks of its own.
+
+        A connection is left only where no hook ran before the fork, or a frame was using it or just
+        opening it. One that was idle is closed: nothing of the parent's depends on it.
+        """
+        at_work, connection = self._lock.locked(), self._connection
         self._renew()
+        self._connection = None
+        if connection is not None and clean and not at_work:
+            connection.close()
+            return
+        if connection is not None:
+            FORK_LOCK.abandon(connection)
+        if connection is not None or at_work:
+            with suppress(OSError):
+                _cut_off.update(filter(None, (self._opened, self._file.inode())))
 
     @contextmanager
     def _locked(self, wait: float) -> Iterator[None]:
@@ -208,15 +227,18 @@ class SqliteState:
                 raise StateUnavailable(error.strerror or type(error).__name__) from None
 
     def _translate(self, error: sqlite3.Error, wait: float) -> None:
-        primary = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if primary in _BUSY:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in HELD:
             raise StateBusy(wait) from None
         self._disconnect()
-        if primary in BROKEN:
+        if self._file.is_damage(error):
             self._file.set_aside(Origin.DAMAGED)
         raise StateUnavailable(str(error)) from None
 
     def _connect(self) -> sqlite3.Connection:
+        if _cut_off and self._file.inode() in _cut_off:
+            raise StateUnavailable(
+                "this process was forked in the middle of a transaction; start it anew"
+            )
         if self._connection is not None:
             if self._opened == self._file.inode():
                 return self._connection

@@ -105,10 +105,10 @@ class SqliteTransaction:
 
     def _grants(self, *, marked: bool) -> bool:
         sql = (
-            "SELECT EXISTS (SELECT 1 FROM consent WHERE purpose != ?1 AND choice = ?2),"
-            " EXISTS (SELECT 1 FROM consent WHERE purpose = ?1)"
+            "SELECT EXISTS (SELECT 1 FROM consent WHERE purpose != ? AND choice = ?),"
+            " EXISTS (SELECT 1 FROM consent WHERE purpose = ?)"
         )
-        granted, mark = self._run(sql, (_MARK, _GRANTED)).fetchone()
+        granted, mark = self._run(sql, (_MARK, _GRANTED, _MARK)).fetchone()
         return bool(granted) and bool(mark) == marked
 
     def identity(self) -> Identity | None:
@@ -207,23 +207,13 @@ class SqliteTransaction:
 
     def attempt(self, ids: Collection[bytes]) -> Collection[bytes]:
         """Mark waiting reports as on their way."""
-        waiting = set()
-        for report_id in ids:
-            sql = "SELECT attempted FROM outbox WHERE id = ?"
-            row = self._run(sql, (report_id,)).fetchone()
-            if row is None:
-                continue
-            waiting.add(report_id)
-            if not row[0]:
-                self._run("UPDATE outbox SET attempted = 1 WHERE id = ?", (report_id,))
-        return waiting
+        sql = "UPDATE outbox SET attempted = attempted + 1 WHERE id = ?"
+        return {report_id for report_id in ids if self._run(sql, (report_id,)).rowcount}
 
-    def drop(self, ids: Collection[bytes], reason: str) -> int:
-        """Remove and count refused reports."""
-        dropped = sum(self._take(report_id) for report_id in ids)
-        if dropped:
-            self._count_drops(reason, dropped)
-        return dropped
+    def refused(self, ids: Collection[bytes]) -> None:
+        """Take back the latest mark of waiting reports."""
+        sql = "UPDATE outbox SET attempted = attempted - 1 WHERE id = ? AND attempted > 0"
+        self._run_many(sql, [(report_id,) for report_id in ids])
 
     def withdraw(self, ids: Collection[bytes], reason: str) -> int:
         """Remove and count waiting reports, keeping in the log what was on its way."""

@@ -38,15 +38,18 @@ class Calls(list[Call]):
         """Raise AssertionError unless `metric` was recorded: so often, or at least once.
 
         With a `value`, calls with that value alone count; without, all do. A call that was refused
-        (no consent, no budget) is no record.
+        (no consent, no budget) is no record. The message tells what else was recorded.
         """
         wanted = [c for c in self.of(metric) if value is _ANYTHING or c.value == value]
         made = sum(call.result.recorded for call in wanted)
         if made != times if times is not None else not made:
             expected = "at least once" if times is None else f"{times} times"
             refused = [str(call.result) for call in wanted if not call.result.recorded]
+            others = [c.value for c in self.of(metric) if c.result.recorded and c not in wanted]
             raise AssertionError(
-                f"{metric} was recorded {made} times, expected {expected}; refused: {refused}"
+                f"{metric} was recorded {made} times, expected {expected}; refused: {refused};"
+                f" recorded with other values: {others};"
+                f" other metrics: {sorted({c.metric for c in self} - {metric})}"
             )
 
     def assert_nothing_recorded(self) -> None:

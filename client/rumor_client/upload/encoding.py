@@ -34,9 +34,14 @@ def encode_batch(
     return _head(day, pseudonym, listed) + entries + b"]}"
 
 
-def batches(day: date, pseudonym: bytes, reports: Sequence[Report]) -> list[list[Report]]:
-    """Split the reports of one day so that each batch keeps both limits of the wire."""
-    room = MAX_BATCH_BYTES - len(_head(day, pseudonym, RETRACTIONS)) - len(b"]}")
+def batches(
+    day: date, pseudonym: bytes, reports: Sequence[Report], room: int = MAX_BATCH_BYTES
+) -> list[list[Report]]:
+    """Split the reports of one day so that each batch keeps both limits of the wire.
+
+    `room` is what a body may have in bytes; a report that is larger alone is a batch.
+    """
+    room -= len(_head(day, pseudonym, RETRACTIONS)) - len(b"]}")
     split: list[list[Report]] = []
     used = 0
     for report in reports:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 from rumor_client.state.report import Report
 from rumor_client.upload.encoding import text_of
 from rumor_client.upload.transport import Response
-from rumor_shared.wire import JSON, Reason, Retraction, Verdict
+from rumor_shared.wire import JSON, PROBLEM, Reason, Retraction, Verdict
 
 T = TypeVar("T")
 
@@ -20,9 +20,13 @@ class ReportVerdict(NamedTuple):
     reason: Reason | None
 
 
-def is_html(response: Response) -> bool:
-    """Return whether a page came: from a captive portal or a proxy, never from the collector."""
-    return "html" in _media_type(response)
+def is_ours(response: Response) -> bool:
+    """Return whether an error is the collector's own: a problem of RFC 9457.
+
+    A proxy, a portal or a server in front of it answers with the same statuses, in other words.
+    """
+    # 407 is a proxy's, whatever it says.
+    return _media_type(response) == PROBLEM and response.status != 407
 
 
 def verdicts(response: Response, reports: Mapping[str, Report]) -> dict[str, ReportVerdict] | None:
@@ -61,7 +65,9 @@ def _results(
         return None
     found: dict[str, T] = {}
     for entry in results:
-        if not isinstance(entry, dict) or entry.get("id") not in reports:
+        if not isinstance(entry, dict) or not isinstance(entry.get("id"), str):
+            return None
+        if entry["id"] not in reports:
             return None
         answered = read(entry)
         if answered is not None:

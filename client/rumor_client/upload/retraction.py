@@ -15,11 +15,18 @@ from dataclasses import dataclass, field
 from time import monotonic, sleep
 
 from rumor_client.consent.consent import DENIAL_WAIT
+from rumor_client.errors import StateBusy, StateUnavailable
 from rumor_client.perturbation.perturb import new_secret
 from rumor_client.perturbation.randomness import Randomness
 from rumor_client.state.protocol import State, Transaction
 from rumor_client.state.report import DENIED, Report
-from rumor_client.upload.collector_api import REQUEST_TIMEOUT, CollectorApi, Ended, must_split
+from rumor_client.upload.collector_api import (
+    REQUEST_TIMEOUT,
+    CollectorApi,
+    Ended,
+    condemns,
+    must_split,
+)
 from rumor_client.upload.encoding import RETRACTIONS, batches, encode_batch
 from rumor_client.upload.response import by_text, retractions
 from rumor_client.upload.transport import Response
@@ -95,9 +102,14 @@ def forget(
     monotonic clock. Without a `collector` nothing can be asked. Raises StateBusy and
     StateUnavailable.
     """
-    with state.transaction() as transaction:
-        identity = transaction.identity()
-        before = transaction.drops().get(DENIED, 0)
+    try:
+        with state.transaction() as transaction:
+            identity = transaction.identity()
+            before = transaction.drops().get(DENIED, 0)
+    except (StateBusy, StateUnavailable):
+        # A denial may be kept where nothing can be read.
+        deny()
+        raise
     deny()
     with state.transaction(DENIAL_WAIT) as transaction:
         unsent = transaction.drops().get(DENIED, 0) - before
@@ -180,7 +192,9 @@ def _retract(
             share = (deadline - monotonic()) / (2 * len(days))
             sleep(max(0.0, collector.jitter() * min(_LONGEST_PAUSE, share)))
         name = pseudonym(secret, day)
-        groups = batches(day, name, [report for report in reports if report.day == day])
+        groups = batches(
+            day, name, [report for report in reports if report.day == day], collector.room
+        )
         while groups:
             group = groups.pop()
             response = collector.post(
@@ -190,21 +204,21 @@ def _retract(
                 groups.append(group)
                 continue
             found = _verdicts(response, group)
-            if found is None and must_split(response):
+            if found is None and must_split(response) and len(group) > 1:
                 middle = len(group) // 2
                 groups += [group[middle:], group[:middle]]
                 continue
             if found is None:
                 collector.end(response)
-            collector.succeeded()
             with state.transaction(DENIAL_WAIT) as transaction:
                 transaction.unlog(list(found))
             answered.update(found.values())
+            collector.succeeded(response, owes=len(found) < len(group))
 
 
 def _verdicts(response: Response, group: Sequence[Report]) -> dict[bytes, str] | None:
     """Return why or that each report was taken back, by its id; None where nothing is settled."""
-    if must_split(response) and len(group) == 1:
+    if condemns(response) and len(group) == 1:
         return {group[0].id: REFUSED}
     reports = by_text(group)
     found = retractions(response, reports)

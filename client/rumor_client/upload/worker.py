@@ -11,20 +11,20 @@ import atexit
 import threading
 import weakref
 from collections.abc import Callable
-from time import monotonic, sleep
+from time import monotonic
 
 from rumor_client.process.fork import FORK_LOCK
 from rumor_client.process.log_once import log_once
 from rumor_client.upload.backoff import LONGEST, Jitter, uniform
 from rumor_client.upload.result import FlushResult, UploadStatus
-from rumor_client.upload.uploader import Uploader
+from rumor_client.upload.uploader import Uploader, drain
 
 # Design, section 6: how long an exiting app waits for its uploads, all of them together.
 EXIT_DEADLINE = 2.0
+# Between two passes, at least, in seconds.
+_SHORTEST = 1.0
 # Between the batches of two days, at most, in seconds.
 _LONGEST_PAUSE = 30.0
-# How often a drain asks whether another process has finished its upload.
-_TURN_POLL = 0.02
 
 
 class Worker:
@@ -34,6 +34,8 @@ class Worker:
         self._uploader = uploader
         self._interval = interval
         self._jitter = jitter or uniform
+        # Whatever the interval, no collector is asked in every breath; a test sets what is random.
+        self._shortest = _SHORTEST if jitter is None else 0.0
         self._reset()
         FORK_LOCK.watch(self)
 
@@ -54,16 +56,29 @@ class Worker:
             try:
                 thread.start()
             except RuntimeError:
-                # The interpreter is exiting, or there are no threads left: the next run sends it.
-                return
-            self._thread = thread
+                # The interpreter is exiting, or there are no threads: `close` sends it, or who
+                # starts next.
+                log_once(
+                    "no thread",
+                    "rumor: no thread can be started here; reports are sent when the client is"
+                    " closed, or by flush()",
+                )
+            else:
+                self._thread = thread
         _started(self)
 
     def close(self, deadline: float) -> None:
-        """Ask the thread to send what waits and end by `deadline`, on the monotonic clock."""
+        """Ask the thread to send what waits and end by `deadline`, on the monotonic clock.
+
+        Without a thread, though there are reports, this is done here.
+        """
         with self._changed:
+            closed_before = self._deadline is not None
             self._deadline = deadline
             self._changed.notify()
+            alone = self._thread is None and self._news and not closed_before
+        if alone:
+            self._finish(deadline)
 
     def join(self, deadline: float) -> None:
         """Wait for the end of the thread, until `deadline`."""
@@ -73,20 +88,26 @@ class Worker:
     def before_fork(self) -> None:
         """Do nothing: a fork must not wait for the network."""
 
-    def after_fork(self) -> None:
+    def after_fork(self, *, clean: bool) -> None:
         """Start anew in a child: the thread stayed in the parent."""
         self._reset()
 
     def _run(self) -> None:
-        delay = self._jitter() * self._interval
+        delay = self._wait()
         while self._sleep(delay):
             delay = self._upload()
-        deadline = self._deadline
-        if deadline is not None and self._uploader.stopped is None:
+        if self._deadline is not None:
+            self._finish(self._deadline)
+
+    def _finish(self, deadline: float) -> None:
+        if self._uploader.stopped is None and not self._uploader.rest():
             self._guarded(lambda: drain(self._uploader, deadline, deadline))
 
     def _upload(self) -> float:
         """Make a pass and return the wait after it."""
+        rest = self._uploader.rest()
+        if rest:
+            return rest
         result = self._guarded(lambda: self._uploader.run(pause=self._pause))
         return LONGEST if result is None else self._next_delay(result)
 
@@ -112,25 +133,16 @@ class Worker:
             return LONGEST
         if result.waiting == 0:
             self._idle()
-        return self._jitter() * self._interval
+        return self._wait()
+
+    def _wait(self) -> float:
+        return max(self._shortest, self._jitter() * self._interval)
 
     def _idle(self) -> None:
         """Wait for news, or an hour: another process may have left something in the file."""
         with self._changed:
             self._changed.wait_for(lambda: self._news or self._deadline is not None, LONGEST)
             self._news = False
-
-
-def drain(uploader: Uploader, deadline: float | None, patience: float) -> FlushResult:
-    """Make one pass until `deadline`, as soon as no one else is making one.
-
-    Gives up on those others at `patience`. Both are on the monotonic clock.
-    """
-    while True:
-        result = uploader.run(deadline)
-        if result.status is not UploadStatus.ELSEWHERE or monotonic() + _TURN_POLL >= patience:
-            return result
-        sleep(_TURN_POLL)
 
 
 _workers: weakref.WeakSet[Worker] = weakref.WeakSet()

@@ -62,6 +62,16 @@ def query(
     top: Annotated[
         int | None, typer.Option(min=1, help="Show so many of the commonest values.")
     ] = None,
+    ranks: Annotated[
+        bool, typer.Option("--ranks", help="Print which values are confirmed above which.")
+    ] = False,
+    watch: Annotated[
+        bool,
+        typer.Option(
+            "--watch",
+            help="Print running shares with bounds that hold on all days, however often you look.",
+        ),
+    ] = False,
     days: Annotated[
         int | None, typer.Option(min=1, help="The last so many UTC days, today with them.")
     ] = None,
@@ -86,10 +96,20 @@ def query(
     --compare those that changed.
     """
     asked: dict[str, object] = {"from": first, "to": last, "revision": revision, "alpha": alpha}
-    what = "comparison" if compare else "trend" if trend else "estimates"
+    chosen = {"comparison": compare, "trend": trend, "ranks": ranks, "watch": watch}
+    asks_for = [name for name, wanted in chosen.items() if wanted]
+    what = asks_for[0] if asks_for else "estimates"
     try:
-        if (as_json and as_csv) or (compare and trend):
-            raise QueryFailed("options: give one of --json and --csv, one of --compare and --trend")
+        if (as_json and as_csv) or len(asks_for) > 1:
+            raise QueryFailed(
+                "options: give one of --json and --csv, one of --compare, --trend, --ranks and "
+                "--watch"
+            )
+        if watch and (first or last or days or revision):
+            raise QueryFailed(
+                "--watch: begins with the first day of the newest revision; leave out --from, "
+                "--to, --days and --revision"
+            )
         asked |= _period(first, last, days) | _other_period(compare)
         given = {name: value for name, value in asked.items() if value is not None}
         texts = None if candidates is None else read_candidates(candidates)
@@ -110,6 +130,10 @@ def query(
         _show(page, top)
     elif what == "comparison":
         _show_comparison(page, top)
+    elif what == "ranks":
+        _show_ranks(page, top)
+    elif what == "watch":
+        _show_watch(page)
     else:
         _show_trend(page)
 
@@ -211,7 +235,56 @@ def read_candidates(file: Path) -> list[str]:
     return list(dict.fromkeys(line for line in lines if line))
 
 
-def _show(page: Mapping[str, Any], top: int | None) -> None:
+def _show_ranks(page: Mapping[str, Any], top: int | None) -> None:
+    if not _begin(page):
+        return
+    out = console()
+    out.print(f"in %{_of_whom(page)}")
+    table = Table(box=SIMPLE)
+    table.add_column("rank", justify="right", no_wrap=True)
+    table.add_column("value", overflow="fold")
+    table.add_column("share", justify="right", no_wrap=True)
+    table.add_column("simultaneous interval", justify="right", no_wrap=True)
+    for row in page["rows"][:top]:
+        bounds = (row["simultaneous_low"], row["simultaneous_high"])
+        table.add_row(
+            _rank(row),
+            Text(row["value"]),
+            _percent(row["frequency"]),
+            " to ".join(_percent(min(max(bound, 0), 1)) for bound in bounds),
+        )
+    out.print(table)
+    out.print(
+        f"all ranks and intervals hold at once at {100 * (1 - page['alpha']):g}%; values that "
+        "share ranks are not told apart"
+    )
+
+
+def _show_watch(page: Mapping[str, Any]) -> None:
+    if not _begin(page):
+        return
+    out = console()
+    table = Table(box=SIMPLE)
+    table.add_column("day", no_wrap=True)
+    table.add_column("value", overflow="fold")
+    table.add_column("share so far", justify="right", no_wrap=True)
+    table.add_column("bounds", justify="right", no_wrap=True)
+    for row in page["rows"]:
+        bounds = " to ".join(map(_percent, (row["low"], row["high"])))
+        table.add_row(row["day"], Text(row["value"]), _percent(row["frequency"]), bounds)
+    out.print(f"in %{_of_whom(page)}")
+    out.print(table)
+    limit = ", in the limit of many reports (asymptotic)" if page["asymptotic"] else ""
+    out.print(f"all bounds hold on all days at once at {100 * (1 - page['alpha']):g}%{limit}")
+
+
+def _rank(row: Mapping[str, Any]) -> str:
+    best, worst = row["best_rank"], row["worst_rank"]
+    return f"{best}" if best == worst else f"{best} to {worst}"
+
+
+def _begin(page: Mapping[str, Any]) -> bool:
+    """Print what an answer is about; return whether it has rows with numbers."""
     out = console()
     out.print(Text(f"{page['metric']}: {page['question']}", "bold"))
     if page["status"] == "withheld":
@@ -219,22 +292,31 @@ def _show(page: Mapping[str, Any], top: int | None) -> None:
             f"withheld: at most {page['missing']} reports are missing to the {page['min_reports']} "
             "that this metric asks for"
         )
-        return
+        return False
     if page["status"] == "no_data":
         out.print("no report was counted on these days")
-        return
-    rows = page["rows"]
+        return False
     if page["status"] == "other_revision":
         since = page.get("since")
         began = f"; its first came on {since}" if since else ""
         out.print(f"no report of this metric's present revision on these days{began}")
         _show_left_out(page)
-        return
+        return False
     out.print(f"{_reports(page['n'])} from {page['first_day']} to {page['last_day']}")
+    if page.get("headline"):
+        out.print(Text(page["headline"], "bold"))
     _show_left_out(page)
-    if not rows:
+    if not page["rows"]:
         out.print("any text may be recorded here: say what to look for with --candidates")
+        return False
+    return True
+
+
+def _show(page: Mapping[str, Any], top: int | None) -> None:
+    if not _begin(page):
         return
+    out = console()
+    rows = page["rows"]
     one = rows[0]
     out.print(f"{one['mechanism']}, epsilon {one['epsilon']:g} a report; in %{_of_whom(page)}")
     if page.get("follows") is not None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from rumor_server.queries.ranks import RanksPage, ranks_csv
 from rumor_server.queries.rows import EstimatesPage, as_csv, rows_csv
+from rumor_server.queries.watch import WatchPage, watch_csv
 from rumor_shared.wire import JSON, REGISTRY_PATH, REPORTS_PATH, RETRACTIONS_PATH
 
 _ID = "e95hq6XEuJv4AA5Rx9GNIw=="
@@ -124,7 +126,68 @@ ESTIMATES: dict[str, Any] = {
         }
     ],
     "row_count": 2,
+    "headline": "Of the reports, light leads: 62%, between 54 and 70.",
     "rows": ROWS,
+}
+RANKS: dict[str, Any] = {
+    **{
+        name: ESTIMATES[name]
+        for name in (
+            "metric",
+            "question",
+            "status",
+            "n",
+            "min_reports",
+            "missing",
+            "first_day",
+            "last_day",
+            "alpha",
+            "revisions",
+            "left_out",
+            "left_out_reports",
+            "population",
+            "row_count",
+        )
+    },
+    "method": "pairs",
+    "rows": [
+        {
+            "value": row["value"],
+            "best_rank": rank,
+            "worst_rank": rank,
+            "frequency": row["frequency"],
+            "simultaneous_low": row["simultaneous_low"],
+            "simultaneous_high": row["simultaneous_high"],
+            "n": row["n"],
+        }
+        for rank, row in enumerate(ROWS, start=1)
+    ],
+}
+WATCH: dict[str, Any] = {
+    **{
+        name: ESTIMATES[name]
+        for name in ("metric", "question", "status", "n", "min_reports", "missing", "alpha")
+    },
+    "first_day": "2026-11-30",
+    "last_day": "2026-11-30",
+    "revision": 1,
+    "population": "reports",
+    "asymptotic": False,
+    "row_count": 2,
+    "rows": [
+        {
+            "day": "2026-11-30",
+            "value": value,
+            "n": 500,
+            "frequency": frequency,
+            "low": low,
+            "high": high,
+        }
+        for value, frequency, low, high in (
+            ("light", 0.621, 0.51, 0.73),
+            ("dark", 0.379, 0.27, 0.49),
+        )
+    ],
 }
 BATCH: dict[str, Any] = {
     "sdk": "rumor-python/0.1.0",
@@ -260,6 +323,14 @@ def answers() -> dict[tuple[str, str], dict[str, Any]]:
         ("get", "/v1/metrics"): {JSON: METRICS},
         ("get", _ESTIMATES_PATH): estimates,
         ("post", _ESTIMATES_PATH): estimates,
+        ("get", "/v1/metrics/{metric}/ranks"): {
+            JSON: RANKS,
+            "text/csv": ranks_csv(RanksPage.model_validate(RANKS)),
+        },
+        ("get", "/v1/metrics/{metric}/watch"): {
+            JSON: WATCH,
+            "text/csv": watch_csv(WatchPage.model_validate(WATCH)),
+        },
         ("get", "/v1/metrics/{metric}/trend"): {JSON: TREND, "text/csv": _table_of(TREND)},
         ("get", "/v1/metrics/{metric}/comparison"): {
             JSON: COMPARISON,

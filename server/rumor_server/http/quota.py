@@ -17,11 +17,12 @@ from enum import StrEnum
 
 from rumor_server.errors import TooManyRequests
 from rumor_server.http.counters import Counters
+from rumor_server.ingestion.retraction import RetractionResult, Retractions
 from rumor_server.ingestion.screening import Result, ScreenedBatch
 from rumor_server.storage.keys import Key, forget_old_leases, give_back, lease
 from rumor_server.storage.operator_tables import Control
 from rumor_server.storage.writer import Writer
-from rumor_shared.wire import Verdict
+from rumor_shared.wire import Retraction, Verdict
 
 # A process takes a twentieth of a limit: 20 transactions use it up, and 4 processes strand at most
 # a fifth of it.
@@ -174,4 +175,22 @@ class MeteredWriter:
                 self._quotas.give_back_reports(key, reports - accepted)
         self._counters.results(batch.day, self._today(), results)
         self._observe(batch, results)
+        return results
+
+    async def retract(self, batch: Retractions) -> list[RetractionResult]:
+        """Return a result for each retraction, after they are durable.
+
+        One of a report that was not counted takes its place in the key's quota: it sets a
+        tombstone. Raises as `submit` does.
+        """
+        key = current_key.get()
+        if key is not None:
+            await self._quotas.take_reports(key, len(batch.reports))
+        results: list[RetractionResult] = []
+        try:
+            results = await self._writer.retract(batch)
+        finally:
+            if key is not None and key.day_reports:
+                unknown = sum(one.verdict is Retraction.NOT_COUNTED_YET for one in results)
+                self._quotas.give_back_reports(key, len(batch.reports) - unknown)
         return results

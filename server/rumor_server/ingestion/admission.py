@@ -160,6 +160,9 @@ class _Admission:
     ) -> Result:
         counted = self._decision.ids.get(id_)
         before = self._known.get(id_) if counted is None else counted[1]
+        if before is not None and digest is None and not self._is_open:
+            # Its key is destroyed and its ids go by and by: nothing can be said of it any more.
+            return outcome if isinstance(outcome, Result) else CLOSED
         if before is not None:
             return DUPLICATE if before == digest else CONFLICTING
         if isinstance(outcome, Result):
@@ -219,6 +222,26 @@ class _Admission:
             addition = Addition(self._spent.get(key, 0), cap.limit)
             self._decision.spend[key] = addition
         return addition
+
+
+def charge_one(
+    spend: dict[tuple[date, bytes], Addition],
+    spent: Mapping[tuple[date, bytes], int],
+    day: date,
+    hashes: Mapping[Account, bytes],
+    charge: Charge,
+) -> bool:
+    """Add one report's cost to every account in `spend`, or to none and return False."""
+    additions = []
+    for account, cap in charge.accounts:
+        key = (day, hashes[account])
+        addition = spend.setdefault(key, Addition(spent.get(key, 0), cap.limit))
+        if charge.cost > addition.left:
+            return False
+        additions.append(addition)
+    for addition in additions:
+        addition.micro += charge.cost
+    return True
 
 
 def label(account: Account) -> str:

@@ -19,7 +19,7 @@ from datetime import date
 from rumor_server.ingestion.admission import HashedBatch, label
 from rumor_server.ingestion.batch import Report
 from rumor_server.ingestion.retraction import HashedRetractions, Retractions
-from rumor_server.ingestion.screening import ScreenedBatch
+from rumor_server.ingestion.screening import Charge, ScreenedBatch
 from rumor_shared.budget import Account
 from rumor_shared.wire import length_prefixed
 
@@ -127,19 +127,26 @@ class Hashing:
         day = self._days.get(batch.day)
         if day is None:
             return HashedBatch(batch, ids, None, {})
-        accounts: dict[Account, bytes] = {}
-        for charge in batch.charges:
-            for account, _ in charge.accounts:
-                if account not in accounts:
-                    accounts[account] = day.account(batch.pseudonym, account)
+        accounts = _accounts(day, batch.pseudonym, batch.charges)
         return HashedBatch(batch, ids, day.digests(batch.reports), accounts)
 
     def _retractions(self, sent: Retractions) -> HashedRetractions:
         day = self._days.get(sent.day)
         if day is None:
-            return HashedRetractions(sent, None)
+            return HashedRetractions(sent, None, {})
         hashes = zip(self._ids.of(sent.reports), day.digests(sent.reports), strict=True)
-        return HashedRetractions(sent, list(hashes))
+        different = [one for one in dict.fromkeys(sent.charges) if one is not None]
+        accounts = _accounts(day, sent.pseudonym, different)
+        return HashedRetractions(sent, list(hashes), accounts)
+
+
+def _accounts(day: DayHash, pseudonym: bytes, charges: Iterable[Charge]) -> dict[Account, bytes]:
+    hashes: dict[Account, bytes] = {}
+    for charge in charges:
+        for account, _ in charge.accounts:
+            if account not in hashes:
+                hashes[account] = day.account(pseudonym, account)
+    return hashes
 
 
 def _keyed(key: bytes, purpose: bytes) -> hashlib.blake2b:

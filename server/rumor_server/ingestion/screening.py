@@ -84,14 +84,20 @@ def _charge(registry: Registry, metric: Metric) -> Charge:
 
 
 def screen_batch(
-    batch: Batch, charges: Charges, server_day: date, max_age_days: int
+    batch: Batch,
+    charges: Charges,
+    server_day: date,
+    max_age_days: int,
+    *,
+    clock_in_doubt: bool = False,
 ) -> ScreenedBatch:
     """Return the batch with what the registry and the day say of each report.
 
-    Raises BadRequest if the batch's day is none.
+    While the clock that shows `server_day` is in doubt, no report is too late for good. Raises
+    BadRequest if the batch's day is none.
     """
     day = batch.date
-    window = _check_day(day, server_day, max_age_days)
+    window = _check_day(day, server_day, max_age_days, clock_in_doubt)
     series: dict[tuple[str, int], Result | Charge] = {}
     outcomes: list[Result | Charge] = []
     for report in batch.reports:
@@ -111,13 +117,34 @@ def screen_batch(
     return ScreenedBatch(day, batch.pseudonym, batch.reports, outcomes)
 
 
+def charge_of(report: Report, day: date, charges: Charges) -> Charge | None:
+    """Return what a report of an open day is charged, or None if it can't be counted at all."""
+    outcome = _screen(charges.get(report.metric), report.revision, day, None)
+    if isinstance(outcome, Result):
+        return None
+    try:
+        outcome.metric.mechanism.check_cohort(report.cohort)
+        outcome.metric.mechanism.check_payload(report.payload)
+    except MalformedPayload:
+        return None
+    return outcome
+
+
 @lru_cache(maxsize=256)
-def _check_day(day: date, server_day: date, max_age_days: int) -> Result | None:
+def _check_day(
+    day: date, server_day: date, max_age_days: int, clock_in_doubt: bool
+) -> Result | None:
     if day > server_day:
         return Result(
             Verdict.RETRY, Reason.TOO_EARLY, f"the day is after the server's own, {server_day}"
         )
     if day < server_day - timedelta(days=max_age_days):
+        if clock_in_doubt:
+            return Result(
+                Verdict.RETRY,
+                Reason.CLOCK_IN_DOUBT,
+                f"the day is long past by the server's clock, {server_day}, which may be wrong",
+            )
         return Result(
             Verdict.REJECTED, Reason.TOO_LATE, f"the day is more than {max_age_days} days ago"
         )

@@ -11,7 +11,7 @@ from functools import partial
 
 from rumor_server.errors import Overloaded, StoreError
 from rumor_server.storage.receipts import Receipts
-from rumor_server.storage.store import Store
+from rumor_server.storage.store import SLICE_ROWS, Store
 from rumor_server.storage.writer import Writer
 
 # What a commit appended is folded within this time, and a moment more on a busy server.
@@ -20,6 +20,7 @@ COMPACT_SECONDS = 10
 # reads the log has a day to set it right.
 STEP_DAYS = 2
 HOLD_SECONDS = 86_400
+_STEP = timedelta(days=STEP_DAYS)
 
 log = logging.getLogger(__name__)
 
@@ -27,13 +28,34 @@ log = logging.getLogger(__name__)
 class Hold:
     """Postpones the closing of several days at once, which a clock far ahead would ask for.
 
+    As long as it does, no report is refused for good: `in_doubt` says so to the doors.
+
     A collector that was off for some days meets it too, and closes a day later. Not so one whose
     `max_age_days` was lowered: devices report of today, so the clock is right.
     """
 
-    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        max_age_days: int,
+        closed: date = date.min,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.max_age_days = max_age_days
+        self._closed = closed
         self._monotonic = monotonic
         self._until: float | None = None
+
+    def through(self, day: date) -> date:
+        """Return the last day that is to be closed when the clock shows `day`."""
+        return day - timedelta(days=self.max_age_days + 1)
+
+    def in_doubt(self, day: date) -> bool:
+        """Return whether a clock that shows `day` may be wrong: days wait to be closed by it."""
+        return self._closed != date.min and self.through(day) - self._closed > _STEP
+
+    def note_closed(self, closed: date) -> None:
+        """Remember the last closed day."""
+        self._closed = closed
 
     def holds(
         self, closed: date, through: date, devices_agree: Callable[[], bool] = lambda: False
@@ -43,7 +65,7 @@ class Hold:
         `devices_agree` says whether what was counted last speaks for the clock; it is asked only
         where the clock is in doubt.
         """
-        is_step = closed == date.min or through - closed <= timedelta(days=STEP_DAYS)
+        is_step = closed == date.min or through - closed <= _STEP
         if is_step or (self._until is None and devices_agree()):
             self._until = None
             return False
@@ -62,18 +84,21 @@ async def close_old_days(
     writer: Writer,
     receipts: Receipts,
     today: Callable[[], date],
-    max_age_days: int,
+    hold: Hold,
     seconds: float,
     metrics: Sequence[str] = (),
 ) -> None:
-    """Close what is past `max_age_days`, now and every so many `seconds`, until cancelled."""
-    hold = Hold()
+    """Close what is past its age, now and every so many `seconds`, until cancelled.
+
+    What is remembered of closed days is deleted in slices, between which reports are committed.
+    """
     while True:
         day = today()
-        through = day - timedelta(days=max_age_days + 1)
         try:
             agree = partial(_reported_of, day, metrics)
-            closed = await writer.call(partial(_close, through, receipts, hold, agree))
+            closed = await writer.call(partial(_close, hold.through(day), receipts, hold, agree))
+            while await writer.call(_forget_slice):
+                pass
             log.info("days are closed through %s", closed)
         except (StoreError, Overloaded) as error:
             log.warning("days were not closed: %s", error)
@@ -104,11 +129,15 @@ def _close(
     store: Store,
 ) -> date:
     closed = store.close_days(date.min)
-    if hold.holds(closed, through, lambda: devices_agree(store)):
-        return closed
-    closed = store.close_days(through)
-    receipts.forget(closed)
+    if not hold.holds(closed, through, lambda: devices_agree(store)):
+        closed = store.close_days(through)
+        receipts.forget(closed)
+    hold.note_closed(closed)
     return closed
+
+
+def _forget_slice(store: Store) -> bool:
+    return store.forget_closed(SLICE_ROWS)
 
 
 def _compact(store: Store) -> int:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from rumor_server.statistics.intervals.count_law import CountLaw, binomial_upper
-from rumor_server.statistics.intervals.exact_tail import upper_tail
+from rumor_server.statistics.intervals.exact_interval import upper_tail
 
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -11,7 +11,9 @@ Read in this order:
 5. `rows`: an answer as rows, as the one CSV and as the one JSON page.
 6. `trend`, `comparison`, `reports_needed`: the same answer over time, against another period, and
    how many more reports would settle it.
-7. `precision`: from how many reports on anything can be said, and whose shares they are.
-8. `authenticity`, `activity`, `privacy`: what is told beside it.
-9. `candidate_lists`: texts to look for, kept by their SHA-256.
+7. `ranks`: which values are confirmed above which; `headline`: the result in one sentence;
+   `watch`: bounds that hold on all days.
+8. `precision`: from how many reports on anything can be said, and whose shares they are.
+9. `authenticity`, `activity`, `privacy`: what is told beside it.
+10. `candidate_lists`: texts to look for, kept by their SHA-256.
 """

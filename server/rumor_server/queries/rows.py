@@ -112,6 +112,9 @@ class EstimatesPage(BaseModel):
         description="by revision; empty where there is no data, or it is withheld"
     )
     row_count: int = Field(description="rows there are; `rows` holds those from `offset` on")
+    headline: str | None = Field(
+        description="the result in one sentence, of all values at once; null without numbers"
+    )
     rows: list[Row]
 
     @property

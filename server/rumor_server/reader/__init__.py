@@ -6,6 +6,21 @@ here needs the server extra at import, and reading over HTTP needs none at all.
 """
 
 from rumor_server.reader.collector_api import QueryFailed
-from rumor_server.reader.dataframe import read_comparison, read_estimates, read_metrics, read_trend
+from rumor_server.reader.dataframe import (
+    read_comparison,
+    read_estimates,
+    read_metrics,
+    read_ranks,
+    read_trend,
+    read_watch,
+)
 
-__all__ = ["QueryFailed", "read_comparison", "read_estimates", "read_metrics", "read_trend"]
+__all__ = [
+    "QueryFailed",
+    "read_comparison",
+    "read_estimates",
+    "read_metrics",
+    "read_ranks",
+    "read_trend",
+    "read_watch",
+]

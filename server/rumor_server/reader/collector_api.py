@@ -44,7 +44,7 @@ def ask_as(
     *,
     what: str = "estimates",
 ) -> bytes:
-    """Return a metric's `estimates`, `trend` or `comparison` in a media type. Raises QueryFailed.
+    """Return what is asked of a metric in a media type: `what` ends its path. Raises QueryFailed.
 
     Of `estimates` candidates may be many; of the others as many as an address holds.
     """
@@ -65,7 +65,7 @@ def ask_periods(
     candidates: Sequence[str] | None = None,
     key: str | None = None,
 ) -> dict[str, Any]:
-    """Return a metric's `trend` or `comparison`, parsed. Raises QueryFailed."""
+    """Return a metric's `trend`, `comparison`, `ranks` or `watch`, parsed. Raises QueryFailed."""
     answer = ask_as("application/json", url, metric, asked, candidates, key, what=what)
     return _parsed(answer, url, "rows")
 

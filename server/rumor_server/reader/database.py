@@ -8,16 +8,22 @@ from contextlib import closing
 from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from rumor_server.reader.collector_api import QueryFailed
 from rumor_shared.errors import UnknownMetric
 
 
 def ask_database(
-    database: Path, metric: str, asked: Mapping[str, Any], candidates: Sequence[str] | None
+    database: Path,
+    metric: str,
+    asked: Mapping[str, Any],
+    candidates: Sequence[str] | None,
+    what: Literal["estimates", "ranks", "watch"] = "estimates",
 ) -> dict[str, Any]:
-    """Return a metric's estimates as the collector would answer them. Raises QueryFailed."""
+    """Return what is asked of a metric as the collector would answer it. Raises QueryFailed."""
+    from pydantic import BaseModel
+
     from rumor_server.errors import BadRequest
     from rumor_server.queries.service import QueryService
     from rumor_server.settings import Settings
@@ -39,9 +45,15 @@ def ask_database(
                 candidates=candidates,
                 alpha=asked["alpha"],
             )
-            page = service.estimates(
-                question, _day("first", asked.get("from")), _day("last", asked.get("to"))
-            )
+            days = _day("first", asked.get("from")), _day("last", asked.get("to"))
+            page: BaseModel
+            match what:
+                case "estimates":
+                    page = service.estimates(question, *days)
+                case "ranks":
+                    page = service.ranks(question, *days)
+                case "watch":
+                    page = service.watch(question)
         except UnknownMetric:
             raise QueryFailed("metric: no registry ever declared it or this revision") from None
         except BadRequest as error:

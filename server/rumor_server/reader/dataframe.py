@@ -21,7 +21,15 @@ from rumor_server.reader.database import ask_database
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["QueryFailed", "read_comparison", "read_estimates", "read_metrics", "read_trend"]
+__all__ = [
+    "QueryFailed",
+    "read_comparison",
+    "read_estimates",
+    "read_metrics",
+    "read_ranks",
+    "read_trend",
+    "read_watch",
+]
 
 # pandas' type of each column, in order: the fields of the server's row, which a test compares.
 COLUMNS = {
@@ -44,6 +52,26 @@ COLUMNS = {
     "post_processed": "float64",
     "possible_low": "float64",
     "possible_high": "float64",
+}
+# The same of ranks: a rank that nobody knows is NA.
+RANK_COLUMNS = {
+    "value": "str",
+    "best_rank": "Int64",
+    "worst_rank": "Int64",
+    "frequency": "float64",
+    "simultaneous_low": "float64",
+    "simultaneous_high": "float64",
+    "n": "int64",
+}
+
+# The same of a watch.
+WATCH_COLUMNS = {
+    "value": "str",
+    "day": "datetime64[s]",
+    "n": "int64",
+    "frequency": "float64",
+    "low": "float64",
+    "high": "float64",
 }
 
 
@@ -72,14 +100,61 @@ def read_estimates(
     Raises QueryFailed with what to do, StoreError for a file that is no database of a collector,
     ModuleNotFoundError without pandas.
     """
-    asked = {"from": first, "to": last, "revision": revision, "alpha": alpha}
-    given = {name: value for name, value in asked.items() if value is not None}
+    given = _given(first, last, revision, alpha)
     if _is_address(source):
         page = ask(str(source), metric, given, candidates, key)
     else:
         page = ask_database(Path(source), metric, given, candidates)
-    rows = page.pop("rows")
-    return _frame(rows, page)
+    return _frame(page.pop("rows"), page, COLUMNS)
+
+
+def read_ranks(
+    source: str | Path,
+    metric: str,
+    *,
+    key: str | None = None,
+    first: date | str | None = None,
+    last: date | str | None = None,
+    revision: int | None = None,
+    alpha: float = 0.05,
+    candidates: Sequence[str] | None = None,
+) -> pd.DataFrame:
+    """Return the ranks of a metric's values, a row a value, the highest estimate first.
+
+    Asked as `read_estimates`; `candidates` are a few. The rank of every value lies between
+    `best_rank` and `worst_rank` at once with probability 1 - alpha, 1 the commonest, so whatever is
+    read off them is confirmed: a leader is a value whose worst rank is 1. `frame.attrs` has
+    everything else of the answer. Raises as `read_estimates`.
+    """
+    given = _given(first, last, revision, alpha)
+    if _is_address(source):
+        page = ask_periods(str(source), metric, "ranks", given, candidates, key)
+    else:
+        page = ask_database(Path(source), metric, given, candidates, "ranks")
+    return _frame(page.pop("rows"), page, RANK_COLUMNS)
+
+
+def read_watch(
+    source: str | Path,
+    metric: str,
+    *,
+    key: str | None = None,
+    alpha: float = 0.05,
+    candidates: Sequence[str] | None = None,
+) -> pd.DataFrame:
+    """Return the running shares of a metric's newest revision, a row a day and value.
+
+    From its first day on: no window is chosen. The bounds of all values hold on all days together
+    with probability 1 - alpha, however often one looks, for the reports that came; `frame.attrs`
+    has `asymptotic` and everything else of the answer. The index is `value`. Raises as
+    `read_estimates`, also for memoised metrics.
+    """
+    given = {"alpha": alpha}
+    if _is_address(source):
+        page = ask_periods(str(source), metric, "watch", given, candidates, key)
+    else:
+        page = ask_database(Path(source), metric, given, candidates, "watch")
+    return _frame(page.pop("rows"), page, WATCH_COLUMNS)
 
 
 def read_trend(
@@ -178,10 +253,19 @@ def _is_address(source: str | Path) -> bool:
     return isinstance(source, str) and "://" in source
 
 
-def _frame(rows: list[dict[str, Any]], about: dict[str, Any]) -> pd.DataFrame:
+def _given(
+    first: date | str | None, last: date | str | None, revision: int | None, alpha: float
+) -> dict[str, Any]:
+    asked = {"from": first, "to": last, "revision": revision, "alpha": alpha}
+    return {name: value for name, value in asked.items() if value is not None}
+
+
+def _frame(
+    rows: list[dict[str, Any]], about: dict[str, Any], columns: dict[str, str]
+) -> pd.DataFrame:
     import pandas as pd
 
     # By name, so that a frame without a row has the columns and types of any other.
-    frame = pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS).set_index("value")
+    frame = pd.DataFrame(rows, columns=list(columns)).astype(columns).set_index("value")
     frame.attrs.update(about)
     return frame

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import date
 from functools import partial
@@ -24,6 +24,7 @@ from rumor_server.ingestion.keyed_hashes import (
     days_of_retractions,
 )
 from rumor_server.ingestion.retraction import (
+    HashedRetractions,
     Known,
     Receipt,
     Retractions,
@@ -80,20 +81,29 @@ class Statements(Protocol):
     def known_states(self, ids: Sequence[bytes]) -> dict[bytes, Known]:
         """Return what is remembered of those ids that are, and keep others from changing it."""
 
-    def spent_so_far(self, batches: Iterable[HashedBatch]) -> dict[tuple[date, bytes], int]:
-        """Return what those accounts of the batches that exist have spent."""
+    def spent_so_far(self, accounts: Set[tuple[date, bytes]]) -> dict[tuple[date, bytes], int]:
+        """Return what those accounts, by day and hash, have spent that exist, and lock them."""
 
     def write(self, decision: Decision, rows: Sequence[TallyRow]) -> None:
         """Write new ids, spend and what comes to tallies. Raises Contended, StoreError."""
 
     def set_states(self, withdrawal: Withdrawal, known: Mapping[bytes, Known]) -> None:
-        """Remember what became of ids that were retracted. Raises Contended."""
+        """Remember what became of ids that were retracted, and charge. Raises Contended."""
 
     def add_tallies(self, rows: Iterable[TallyRow]) -> None:
         """Add to tallies, in place or as deltas."""
 
     def close_through(self, through: date) -> date:
         """Move the last closed day forward, destroy the keys up to it, and return it."""
+
+    def forget_ids(self, after: bytes, at_most: int) -> bytes | None:
+        """Delete the ids of closed days among the next so many after one, in their order.
+
+        Returns the last of them, or None where no more come.
+        """
+
+    def forget_spend(self, at_most: int) -> int:
+        """Delete so many accounts of closed days; return how many there were."""
 
     def try_locks(self) -> None:
         """Return if what a commit writes can be locked now. Raises StoreError."""
@@ -113,6 +123,9 @@ class CommittingStore(ABC):
         self._lock = threading.Lock()
         # When a commit last proved that there can be one; None since one failed.
         self._proven: float | None = None
+        # The id up to which those of closed days are deleted; None with all of them. A process that
+        # was killed may have left some.
+        self._forgotten_to: bytes | None = b""
 
     @abstractmethod
     def _begin(self, *, exclusive: bool) -> AbstractContextManager[Statements]:
@@ -164,7 +177,22 @@ class CommittingStore(ABC):
     def close_days(self, through: date) -> date:
         """Close all days up to `through`; see `Store.close_days`."""
         with self._transaction(exclusive=True) as statements:
-            return statements.close_through(through)
+            before, _ = statements.closed_and_keys({})
+            closed = statements.close_through(through)
+        if closed != before:
+            self._forgotten_to = b""
+        return closed
+
+    def forget_closed(self, at_most: int) -> bool:
+        """Delete what is remembered of closed days, in part; see `Store.forget_closed`."""
+        if self._forgotten_to is None:
+            return False
+        with self._transaction() as statements:
+            if statements.forget_spend(at_most) == at_most:
+                return True
+            forgotten_to = statements.forget_ids(self._forgotten_to, at_most)
+        self._forgotten_to = forgotten_to
+        return forgotten_to is not None
 
     def check_writable(self) -> None:
         """Return if a report could be committed now; see `Store.check_writable`."""
@@ -201,7 +229,7 @@ class CommittingStore(ABC):
         closed, keys = statements.closed_and_keys(days_of_batches(batches))
         hashed = Hashing(self._ids, keys).batches(batches)
         known = {}
-        spent = statements.spent_so_far(hashed)
+        spent = statements.spent_so_far(_accounts(hashed))
         if not are_new:
             known = statements.known_ids([id_ for batch in hashed for id_ in batch.ids])
         decision = admit(hashed, known, spent, closed)
@@ -220,8 +248,9 @@ class CommittingStore(ABC):
     def _retract(self, batches: Sequence[Retractions], statements: Statements) -> Withdrawal:
         _, keys = statements.closed_and_keys(days_of_retractions(batches))
         hashed = Hashing(self._ids, keys).retractions(batches)
+        spent = statements.spent_so_far(_accounts(hashed))
         known = statements.known_states([id_ for one in hashed for id_, _ in one.hashes or ()])
-        withdrawal = withdraw(hashed, known)
+        withdrawal = withdraw(hashed, known, spent)
         _withdraw(statements, withdrawal, known)
         return withdrawal
 
@@ -231,6 +260,10 @@ class CommittingStore(ABC):
         withdrawal = replay(receipts, known, closed)
         _withdraw(statements, withdrawal, known)
         return len(withdrawal.states)
+
+
+def _accounts(batches: Iterable[HashedBatch | HashedRetractions]) -> Set[tuple[date, bytes]]:
+    return {(one.sent.day, account) for one in batches for account in one.accounts.values()}
 
 
 def _withdraw(statements: Statements, withdrawal: Withdrawal, known: Mapping[bytes, Known]) -> None:

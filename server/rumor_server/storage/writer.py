@@ -17,7 +17,7 @@ import shutil
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -30,7 +30,9 @@ from rumor_server.errors import (
     StoreUnavailable,
     log_fault,
 )
+from rumor_server.ingestion.retraction import RetractionResult, Retractions
 from rumor_server.ingestion.screening import Result, ScreenedBatch
+from rumor_server.storage.receipts import Receipts
 from rumor_server.storage.store import Store
 
 # A group this large takes some 50 ms to write: larger ones save nothing and delay the rest.
@@ -50,7 +52,7 @@ log = logging.getLogger(__name__)
 class _Waiting:
     """Something to do, and the future that someone awaits on the event loop."""
 
-    work: ScreenedBatch | Callable[[Store], Any]
+    work: ScreenedBatch | Retractions | Callable[[Store], Any]
     future: asyncio.Future[Any]
     weight: int
 
@@ -59,7 +61,8 @@ class Writer:
     """Commits batches for a store on one thread, in groups, in the order of arrival.
 
     At most `queue_reports` small reports wait, and fewer large ones. With `disk`, a directory,
-    nothing is written while less than `reserve_bytes` are free there.
+    nothing is written while less than `reserve_bytes` are free there. With `receipts`, a
+    retraction is answered once its receipt is kept.
     """
 
     def __init__(
@@ -69,8 +72,10 @@ class Writer:
         queue_reports: int,
         disk: Path | None = None,
         reserve_bytes: int = 0,
+        receipts: Receipts | None = None,
     ) -> None:
         self._store = store
+        self._receipts = receipts
         self._queue_reports = queue_reports
         self._disk = disk
         self._reserve_bytes = reserve_bytes
@@ -121,6 +126,14 @@ class Writer:
         results: list[Result] = await self._enqueue(batch, batch.weight)
         return results
 
+    async def retract(self, batch: Retractions) -> list[RetractionResult]:
+        """Return a result for each retraction of `batch`, after they and receipts are durable.
+
+        Raises as `submit` does.
+        """
+        results: list[RetractionResult] = await self._enqueue(batch, batch.weight)
+        return results
+
     async def call(self, work: Callable[[Store], Any], weight: int = 0) -> Any:
         """Return what `work` returns for the store, on the writer's thread, between two groups.
 
@@ -139,7 +152,7 @@ class Writer:
         return not self._thread.is_alive()
 
     def _enqueue(
-        self, work: ScreenedBatch | Callable[[Store], Any], weight: int
+        self, work: ScreenedBatch | Retractions | Callable[[Store], Any], weight: int
     ) -> asyncio.Future[Any]:
         loop = asyncio.get_running_loop()
         future = loop.create_future()
@@ -170,17 +183,17 @@ class Writer:
             self._erase()
 
     def _next_group(self) -> list[_Waiting]:
-        """Wait for work; return one call, or all batches up to the next call; nothing to stop."""
+        """Wait for work; return one call, or all of one kind up to another; nothing to stop."""
         self._receive()
         group: list[_Waiting] = []
         weight = 0
         while self._waiting and weight < GROUP_REPORTS:
-            is_call = not isinstance(self._waiting[0].work, ScreenedBatch)
-            if is_call and group:
+            kind = type(self._waiting[0].work)
+            if group and type(group[0].work) is not kind:
                 break
             group.append(self._waiting.popleft())
             weight += group[-1].weight
-            if is_call:
+            if kind not in {ScreenedBatch, Retractions}:
                 break
         self._taken += weight
         return group
@@ -225,15 +238,25 @@ class Writer:
         """Return a result or an exception for each of a group."""
         work = group[0].work
         try:
-            if not isinstance(work, ScreenedBatch):
+            if callable(work):
                 return [work(self._store)]
             self._check_disk()
+            if isinstance(work, Retractions):
+                return list(self._retract([w.work for w in group]))  # type: ignore[misc]
             return list(self._store.commit([w.work for w in group]))  # type: ignore[misc]
         except Exception as error:
             if len(group) == 1 or isinstance(error, StoreError):
                 return [_as_answer(error)] * len(group)
             # One batch may be at fault. Ids make it safe to write again what may be written.
             return [outcome for waiting in group for outcome in self._do([waiting])]
+
+    def _retract(self, batches: Sequence[Retractions]) -> list[list[RetractionResult]]:
+        # A crash before the receipts leaves a retraction that nobody was told of; sent again, it
+        # hears `already` and its receipt is written then.
+        withdrawal = self._store.retract(batches)
+        if self._receipts is not None:
+            self._receipts.append(withdrawal.receipts)
+        return withdrawal.results
 
     def _check_disk(self) -> None:
         if self._disk is None:

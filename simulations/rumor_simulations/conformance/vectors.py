@@ -24,8 +24,14 @@ from rumor_shared.wire import length_prefixed, pseudonym
 from rumor_simulations.conformance.registry import registry, registry_text
 
 SECRET = bytes(range(32))
-# An é in two code points (it must be composed), one beyond the basic plane, and 4096 bytes.
-TEXTS = ("", "a", "chrome", "E\u0301cole", "\U0001f4a9", "x" * 4096)
+# An é in two code points (it is composed), two beyond the basic plane (no surrogate is hashed),
+# 4096 bytes, and tails of 9 and 15 bytes with the high bit set behind 0 and 1 blocks. The last ones
+# hold what Unicode 13.0 doesn't assign: they are taken as they are, accents too.
+TEXTS = (
+    *("", "a", "chrome", "E\u0301cole", "\U0001f4a9", "\U0001f680", "x" * 4096),
+    *("\u00e9" * 4 + "a", "\u00e9" * 7 + "a", "\u00e9" * 15 + "a"),
+    *("a\U0001e08f\u0323", "\U000113c2\U000113b8", "e\u0301\U0001fae0"),
+)
 
 
 def vectors() -> dict[str, Any]:

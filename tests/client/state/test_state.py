@@ -152,7 +152,7 @@ class StateContract(ABC):
             for number in range(1, 6):
                 t.put(report(number, purpose="one" if number < 5 else "two"))
             assert t.size() == Size(5, 5 * each)
-            assert t.drop([report(1).id, report(1).id, b"unknown"], "why") == 1
+            assert t.withdraw([report(1).id, report(1).id, b"unknown"], "why") == 1
             assert t.apply_verdicts([Sent(report(2), Verdict.DUPLICATE, None)]) == 1
             assert t.size() == Size(3, 3 * each)
             t.erase("one")
@@ -279,9 +279,8 @@ def apply(t: Transaction, kind: str, number: int) -> object:
             known = {w.report.id for w in t.waiting(None, 0, 99)} | {s.report.id for s in t.sent()}
             if report(number).id not in known:
                 t.put(report(number, purpose=str(number % 2)))
-        case "drop":
-            ids = [report(number).id, report(number + 1).id]
-            answer = t.drop(ids, f"reason {number % 3}")
+        case "refused":
+            t.refused([report(number).id, report(number + 1).id])
         case "attempt":
             answer = set(t.attempt([report(number).id, report(number + 1).id]))
         case "withdraw":
@@ -318,7 +317,7 @@ def apply(t: Transaction, kind: str, number: int) -> object:
                         "put",
                         "attempt",
                         "withdraw",
-                        "drop",
+                        "refused",
                         "apply_verdicts",
                         "apply_verdicts",
                         "unlog",

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.harness.devices import KRR, RAPPOR, device, registry_with
+from tests.harness.devices import KRR, NOON, RAPPOR, device, registry_with
 
-from rumor_client import Client, FlushResult, Request, Response, UploadStatus
+from rumor_client import Client, FlushResult, Report, Request, Response, UploadStatus
 from rumor_client.testing import (
     Answer,
     FakeClock,
@@ -243,6 +243,23 @@ def test_400_isolates_the_poison_report() -> None:
     assert poison not in collector.counted
 
 
+@pytest.mark.parametrize("reports", [1, 6])
+def test_what_is_refused_after_a_lost_answer_may_have_been_counted(reports: int) -> None:
+    """It is dropped as unconfirmed, stays in the log, and `forget` takes it back; what was never
+    under way but in refused batches is dropped for certain.
+    """
+    collector = FakeCollector()
+    collector.script = [collector.lose_answer]
+    client = filled(collector, reports)
+    client.flush()
+    assert len(collector.counted) == reports
+    collector.poison = lambda report: True
+    assert client.flush().dropped == reports
+    assert client.status().dropped == {"unconfirmed:refused": reports}
+    assert client.forget(timeout=5).taken_back == reports
+    assert collector.counted == {}
+
+
 def test_413_splits_and_drops_what_is_too_large_alone() -> None:
     """A batch that is too large is halved; a report too large alone is dropped and counted."""
     collector = FakeCollector()
@@ -394,12 +411,65 @@ def test_what_is_too_old_is_dropped_and_counted() -> None:
     client = filled(collector, 1, clock=clock)
     client.flush()
     client.record("theme", "dark")
-    clock.move(days=8)
+    dropped = 0
+    for _ in range(8):
+        clock.move(days=1)
+        collector.script = [lost]
+        dropped += client.flush().dropped
     client.record("theme", "dark")
+    collector.script = []
     result = client.flush()
-    assert (result.accepted, result.dropped, result.waiting) == (1, 1, 0)
-    assert client.status().dropped == {"too_old": 1}
-    assert [item.report.day for item in client.sent()] == [clock().date()]
+    assert (result.accepted, dropped, result.waiting) == (1, 1, 0)
+    assert client.status().dropped == {"unconfirmed:too_old": 1}
+    assert {item.report.day for item in client.sent()} == {clock().date()}
+
+
+def test_a_clock_that_jumped_for_one_start_drops_nothing() -> None:
+    """Half a year ahead, or in 1970, and back: what waits stays, and goes out under its own day, as
+    soon as the clock is right again; only one that goes on to the next day is believed (D-02).
+    """
+    for jump in (182, -20_000, 5_000):
+        clock, collector = FakeClock(), FakeCollector()
+        client = filled(collector, 3, clock=clock)
+        collector.script = list(times(4, lost))
+        assert client.flush().status is UploadStatus.LATER
+        clock.move(days=jump)
+        for _ in range(3):
+            assert client.flush().dropped == 0
+        clock.move(days=-jump)
+        collector.script = []
+        assert client.flush().accepted == 3
+        assert client.status().dropped == {}
+    clock = FakeClock()
+    client = filled(FakeCollector(list(times(9, lost))), 3, clock=clock)
+    client.flush()
+    clock.move(days=182)
+    assert client.flush().dropped == 0
+    clock.move(days=1)
+    assert client.flush().dropped == 3
+
+
+def test_nothing_dated_after_today_leaves() -> None:
+    """What was recorded under a clock in 2040 is sent on none of the next sixty days; it is dropped
+    and counted once the clock has been seen twice. Two days ahead it waits for its day (D-02).
+    """
+    clock, collector = FakeClock(NOON.replace(year=2040)), FakeCollector()
+    client = filled(collector, 2, clock=clock)
+    clock.now = NOON
+    client.record("theme", "dark")
+    for _ in range(60):
+        client.flush()
+        clock.move(days=1)
+    assert [batch["day"] for batch in collector.batches] == ["2026-11-30"]
+    assert client.status().dropped == {"too_far_ahead": 2}
+    clock.move(days=2)
+    client.record("theme", "dark")
+    ahead = clock().date().isoformat()
+    clock.move(days=-2)
+    for _ in range(4):
+        client.flush()
+        clock.move(days=1)
+    assert [batch["day"] for batch in collector.batches] == ["2026-11-30", ahead]
 
 
 def test_a_report_of_the_oldest_day_still_goes() -> None:
@@ -457,10 +527,18 @@ def test_everything_recorded_is_counted_once_waits_or_is_a_counted_drop(steps: l
             collector.script.append(collector.fail_after_commit)
         else:
             collector.script.append(STEPS[step])
-    waiting = {base64.b64encode(item.report.id).decode() for item in client.waiting()}
-    dropped = sum(client.status().dropped.values())
-    assert len(waiting | set(collector.counted)) + dropped == recorded
+
+    def text_of(reports: Iterable[Report]) -> set[str]:
+        return {base64.b64encode(report.id).decode() for report in reports}
+
+    drops = client.status().dropped
+    dropped = sum(n for reason, n in drops.items() if not reason.startswith("unconfirmed"))
+    # Refused alone after an answer was lost: it may have been counted, and can be taken back.
+    unconfirmed = text_of(item.report for item in client.sent() if item.verdict is None)
+    assert len(unconfirmed) == sum(drops.values()) - dropped
+    waiting = text_of(item.report for item in client.waiting())
+    assert len(waiting | unconfirmed | set(collector.counted)) + dropped == recorded
     collector.script.clear()
     client.flush()
-    assert len(collector.counted) + dropped == recorded
+    assert len(unconfirmed | set(collector.counted)) + dropped == recorded
     assert client.status().waiting == 0

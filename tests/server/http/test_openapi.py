@@ -11,7 +11,9 @@ from rumor_server.app import Collector as App
 from rumor_server.http import openapi_examples as examples
 from rumor_server.http.routes.estimates import MetricsPage
 from rumor_server.ingestion.batch import decode_batch, decode_retractions
+from rumor_server.queries.ranks import RanksPage
 from rumor_server.queries.rows import EstimatesPage, Row
+from rumor_server.queries.watch import WatchPage
 from rumor_shared.registry import parse_registry
 
 
@@ -98,6 +100,10 @@ def test_examples_are_what_it_describes(running: Collector) -> None:
     page = EstimatesPage.model_validate(examples.ESTIMATES)
     assert page.model_dump(mode="json") == examples.ESTIMATES
     assert set(examples.ROWS[0]) == set(Row.model_fields)
+    watch = WatchPage.model_validate(examples.WATCH)
+    assert watch.model_dump(mode="json") == examples.WATCH
+    ranks = RanksPage.model_validate(examples.RANKS)
+    assert ranks.model_dump(mode="json") == examples.RANKS
     metrics = MetricsPage.model_validate(examples.METRICS)
     assert metrics.model_dump(mode="json") == examples.METRICS
     assert set(running.client.get("/version").json()) == set(examples.VERSION)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from tests.harness.collector import TODAY, Collector, batch, days_ago, report
+from tests.harness.collector import TODAY, Collector, batch, collector, days_ago, report
 
 from rumor_server.errors import Overloaded, StoreUnavailable
 from rumor_server.operations.day_closing import HOLD_SECONDS, Hold, close_old_days, compact_deltas
@@ -28,7 +28,7 @@ class Clock:
 
 def test_closes_day_after_day() -> None:
     """A step of one or two days is closed at once, and so is a fresh database."""
-    hold = Hold(Clock())
+    hold = Hold(7, monotonic=Clock())
     assert not hold.holds(date.min, TODAY)
     assert not hold.holds(days_ago(1), TODAY)
     assert not hold.holds(days_ago(2), TODAY)
@@ -38,7 +38,7 @@ def test_closes_day_after_day() -> None:
 def test_waits_a_day_before_it_believes_a_jump(caplog: pytest.LogCaptureFixture) -> None:
     """A clock three or more days ahead is reported once and closes nothing for a day."""
     clock = Clock()
-    hold = Hold(clock)
+    hold = Hold(7, monotonic=clock)
     for now in (0, HOLD_SECONDS / 2, HOLD_SECONDS - 1):
         clock.now = now
         assert hold.holds(days_ago(3), TODAY)
@@ -49,7 +49,7 @@ def test_waits_a_day_before_it_believes_a_jump(caplog: pytest.LogCaptureFixture)
 
 def test_believes_a_clock_that_devices_share(caplog: pytest.LogCaptureFixture) -> None:
     """O-04: many days at once are closed where devices report of today; a hold once begun stays."""
-    hold = Hold(Clock())
+    hold = Hold(7, monotonic=Clock())
     assert not hold.holds(days_ago(20), days_ago(8), lambda: True)
     assert caplog.records == []
     assert hold.holds(days_ago(20), days_ago(8), lambda: False)
@@ -74,7 +74,7 @@ def test_closes_what_a_lower_age_leaves(
     async def once() -> None:
         writer, receipts = cast(Writer, Direct()), Receipts(tmp_path / "receipts")
         job = asyncio.create_task(
-            close_old_days(writer, receipts, lambda: running.today, 7, 60, ["theme", "page"])
+            close_old_days(writer, receipts, lambda: running.today, Hold(7), 60, ["theme", "page"])
         )
         await asyncio.sleep(0.05)
         job.cancel()
@@ -86,7 +86,7 @@ def test_closes_what_a_lower_age_leaves(
 def test_forgets_a_jump_that_was_set_right() -> None:
     """Once the clock is back, days close as before; another jump waits a day of its own."""
     clock = Clock()
-    hold = Hold(clock)
+    hold = Hold(7, monotonic=clock)
     assert hold.holds(days_ago(10), TODAY + timedelta(days=9000))
     assert not hold.holds(days_ago(10), days_ago(9))
     clock.now = HOLD_SECONDS
@@ -108,7 +108,9 @@ def test_closes_by_itself(running: Collector, tmp_path: Path) -> None:
     async def once() -> None:
         writer = cast(Writer, Direct())
         receipts = Receipts(tmp_path / "receipts")
-        job = asyncio.create_task(close_old_days(writer, receipts, lambda: running.today, 7, 60))
+        job = asyncio.create_task(
+            close_old_days(writer, receipts, lambda: running.today, Hold(7), 60)
+        )
         await asyncio.sleep(0.01)
         job.cancel()
 
@@ -134,7 +136,7 @@ def test_goes_on_after_a_fault(error: Exception, caplog: pytest.LogCaptureFixtur
         away = Away()
         writer, receipts = cast(Writer, away), Receipts(Path("nowhere"))
         jobs = [
-            asyncio.create_task(close_old_days(writer, receipts, lambda: TODAY, 7, 0)),
+            asyncio.create_task(close_old_days(writer, receipts, lambda: TODAY, Hold(7), 0)),
             asyncio.create_task(compact_deltas(writer, 0)),
         ]
         await asyncio.sleep(0.01)
@@ -144,3 +146,23 @@ def test_goes_on_after_a_fault(error: Exception, caplog: pytest.LogCaptureFixtur
 
     assert asyncio.run(some()) > 4
     assert {"days", "tallies"} == {record.message.split()[0] for record in caplog.records}
+
+
+@pytest.mark.parametrize("ahead", [3, 40, 4000])
+def test_c03_refuses_nothing_while_the_clock_is_in_doubt(tmp_path: Path, ahead: int) -> None:
+    """C-03: today's reports hear `retry` under a clock far ahead, and are counted once it is back.
+
+    Nothing of theirs is too late to be taken back, and a clock that is right again is believed.
+    """
+    with collector(tmp_path / "rumor.sqlite3") as running:
+        running.store.close_days(days_ago(8))
+    with collector(tmp_path / "rumor.sqlite3") as running:
+        sent, counted = batch(report(), day=days_ago(5)), batch(report(), day=days_ago(5))
+        assert running.verdicts(counted) == ["accepted"]
+        running.today = TODAY + timedelta(days=ahead)
+        assert running.verdicts(sent) == ["clock_in_doubt"]
+        assert running.send(sent)[0]["verdict"] == "retry"
+        assert running.verdicts(counted) == ["duplicate"]
+        running.today = TODAY
+        assert running.verdicts(sent) == ["accepted"]
+        assert running.verdicts(batch(report(), day=days_ago(8))) == ["too_late"]

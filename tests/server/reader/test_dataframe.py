@@ -13,6 +13,7 @@ from tests.harness.collector import REGISTRY, batch, compact, report
 from tests.harness.collector_process import DAY, Serving
 
 from rumor_server import analyst
+from rumor_server.cli import query
 from rumor_server.queries.rows import Row
 
 LASTING = REGISTRY.replace("2026-12-31", "2999-12-31")
@@ -70,6 +71,46 @@ def test_reads_the_file_as_it_reads_the_collector(serving: Serving) -> None:
             for frame in (here, there)
         )
         assert ours == theirs
+
+
+def test_tells_the_same_ranks_everywhere(
+    serving: Serving, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """API, `rumor query --ranks`, and the reader over HTTP and on the file: equal numbers."""
+    page = serving.request("GET", "/v1/metrics/theme/ranks").json
+    assert query.main(["theme", "--ranks", "--json", "--url", url(serving)]) == 0
+    assert json.loads(capsys.readouterr().out) == page
+    assert query.main(["theme", "--ranks", "--url", url(serving)]) == 0
+    shown = capsys.readouterr().out
+    rows = page.pop("rows")
+    for source in (url(serving), serving.database):
+        frame = analyst.read_ranks(source, "theme")
+        assert frame.attrs == page
+        assert frame.reset_index().to_dict("records") == rows
+    for row in rows:
+        assert f"{100 * row['frequency']:.2f}" in shown
+        assert f"{row['best_rank']} to {row['worst_rank']}" in shown
+
+
+def test_tells_the_same_watch_everywhere(
+    serving: Serving, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """API, `rumor query --watch`, and the reader over HTTP and on the file: equal numbers."""
+    page = serving.request("GET", "/v1/metrics/theme/watch").json
+    assert query.main(["theme", "--watch", "--json", "--url", url(serving)]) == 0
+    assert json.loads(capsys.readouterr().out) == page
+    assert query.main(["theme", "--watch", "--url", url(serving)]) == 0
+    shown = capsys.readouterr().out
+    rows = page.pop("rows")
+    for row in rows:
+        assert f"{100 * row['low']:.2f} to {100 * row['high']:.2f}" in shown
+        row["day"] = pd.Timestamp(row["day"])
+    for source in (url(serving), serving.database):
+        frame = analyst.read_watch(source, "theme")
+        assert frame.attrs == page
+        assert frame.reset_index().to_dict("records") == rows
+    assert query.main(["theme", "--watch", "--from", str(TODAY), "--url", url(serving)]) == 1
+    assert "newest revision" in capsys.readouterr().err
 
 
 def test_types_hold_without_data(serving: Serving) -> None:

@@ -41,7 +41,14 @@ def taken_back(document: dict[str, Any], today: date = TODAY) -> Retractions:
     """The retraction of a whole batch, as screening passes it to the store."""
     sent = decode_batch(compact(document), JSON)
     retracted = RetractionBatch(sent.sdk, sent.day, sent.pseudonym, sent.reports)
-    return screen_retractions(retracted, today, registry().max_age_days)
+    declared = registry()
+    return screen_retractions(retracted, Charges(declared), today, declared.max_age_days)
+
+
+def forget_all(store: Store, at_most: int = 2) -> None:
+    """Delete what is remembered of closed days, a slice after another."""
+    while store.forget_closed(at_most):
+        pass
 
 
 def together(works: Sequence[Callable[[], object]]) -> None:
@@ -214,12 +221,64 @@ class StoreContract:
         new = screened(batch(report(), day=days_ago(2)))
         store.commit([old, new])
         assert store.close_days(days_ago(3)) == days_ago(3)
+        assert [count(table) for table in ("ids", "spend", "day_keys")] == [2, 4, 1]
+        ((late,), _) = store.commit([old, new])
+        assert late.reason == Reason.TOO_LATE
+        forget_all(store)
         assert [count(table) for table in ("ids", "spend", "day_keys")] == [1, 2, 1]
         ((late,), (known,)) = store.commit([old, new])
         assert late.reason == Reason.TOO_LATE
         assert known.verdict == Verdict.DUPLICATE
         assert store.tally(THEME, date.min, date.max).n == 2
         assert count("day_keys") == 1
+
+    @pytest.mark.parametrize("at_most", [1, 3, 1000])
+    def test_c12_forgets_a_closed_day_in_slices(
+        self, store: Store, count: Count, at_most: int
+    ) -> None:
+        """C-12: a closed day goes by so many rows at a time; between two, reports are counted."""
+        old = [screened(batch(report(), day=days_ago(3))) for _ in range(9)]
+        new = [screened(batch(report())) for _ in range(9)]
+        for group in zip(old, new, strict=True):
+            store.commit(group)
+        store.close_days(days_ago(3))
+        left = count("ids") + count("spend")
+        while store.forget_closed(at_most):
+            now = count("ids") + count("spend")
+            assert left - now <= 2 * at_most
+            ((known,), (late,)) = store.commit([new[0], old[0]])
+            assert (known.verdict, late.reason) == (Verdict.DUPLICATE, Reason.TOO_LATE)
+            left = now
+        assert (count("ids"), count("spend")) == (9, 18)
+        assert not store.forget_closed(at_most)
+        assert store.tally(THEME, date.min, date.max).n == 18
+
+    def test_c07_a_tombstone_costs_what_its_report_would(self, store: Store, count: Count) -> None:
+        """C-07: a device sets no more tombstones a day than it may send reports, in all."""
+        sent = batch(*[report() for _ in range(4)], pseudonym=b"p" * 16)
+        store.commit([screened(sent)])
+        flood = batch(*[report() for _ in range(20)], pseudonym=b"p" * 16)
+        withdrawal = store.retract([taken_back(flood)])
+        assert {one.verdict for one in withdrawal.results[0]} == {Retraction.NOT_COUNTED_YET}
+        assert withdrawal.receipts == []
+        assert count("ids") == 10
+        ((result, *_),) = store.commit([screened(flood)])
+        assert result.verdict is not Verdict.ACCEPTED
+        assert store.commit([screened(flood)])[0][-1].reason is Reason.BUDGET_EXCEEDED
+        # What was counted is taken back all the same, at no cost.
+        assert store.retract([taken_back(sent)]).results[0][0].verdict is Retraction.RETRACTED
+        assert store.tally(THEME, date.min, date.max).n == 0
+
+    @pytest.mark.parametrize(
+        "wrong", [{"metric": "nobody's"}, {"revision": 7}, {"payload": ""}, {"cohort": 9}]
+    )
+    def test_c07_no_tombstone_for_what_can_not_be_counted(
+        self, store: Store, count: Count, wrong: dict[str, Any]
+    ) -> None:
+        """A report that would be refused whenever it came needs none."""
+        withdrawal = store.retract([taken_back(batch(report() | wrong))])
+        assert withdrawal.results[0][0].verdict is Retraction.NOT_COUNTED_YET
+        assert count("ids") == 0
 
     def test_never_opens_a_closed_day_again(self, store: Store, open_store: OpenStore) -> None:
         """Whatever the clock does, the last closed day does not move back, nor over a restart."""
@@ -342,12 +401,12 @@ class StoreContract:
             [taken_back(some), taken_back(late), taken_back(batch(report()))]
         )
         receipts = withdrawal.receipts
-        assert [one.counted is None for one in receipts] == [False, False, False, True]
+        assert [one.counted is None for one in receipts] == [False, False, False]
         assert store.replay(receipts) == 0
         assert store.tally(THEME, date.min, date.max).n == 3
         restore()
         assert store.tally(THEME, date.min, date.max).n == 6
-        assert [store.replay(receipts * 2) for _ in range(2)] == [4, 0]
+        assert [store.replay(receipts * 2) for _ in range(2)] == [3, 0]
         assert store.tally(THEME, date.min, date.max).n == 3
         assert store.retract([taken_back(some)]).results[0][0].verdict is Retraction.ALREADY
 

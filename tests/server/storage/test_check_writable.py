@@ -209,8 +209,7 @@ def test_exhausted_connections(url: str) -> None:
     """With no connection left for anybody else, the one that writes is ready, and says so."""
     with closing(PostgresStore(url, busy_seconds=1)) as store:
         store.declare(registry())
-        given = psycopg.conninfo.conninfo_to_dict(url)
-        name = given["dbname"]
+        name = str(psycopg.conninfo.conninfo_to_dict(url)["dbname"])
         elsewhere = psycopg.conninfo.make_conninfo(url, dbname="postgres")
         with psycopg.connect(elsewhere, autocommit=True) as admin:
             admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false".encode())

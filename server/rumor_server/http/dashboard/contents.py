@@ -16,6 +16,7 @@ from rumor_server.queries.authenticity import DEFAULT_FAKE_SHARE, Authenticity
 from rumor_server.queries.cache import Measured
 from rumor_server.queries.candidate_lists import CandidateLists, Kept, OddCandidate
 from rumor_server.queries.comparison import ChangeRow, change_rows
+from rumor_server.queries.headline import headline_of
 from rumor_server.queries.precision import reports_for, too_few
 from rumor_server.queries.question import Question, days_shown, previous_days
 from rumor_server.queries.reports_needed import USUAL_DIFFERENCE, Resolution, resolution_of
@@ -23,11 +24,14 @@ from rumor_server.queries.rows import Row, Scope, commonest, order_of, rows_of
 from rumor_server.queries.service import QueryService
 from rumor_server.queries.trend import Trend, TrendRow, measure_trend, points_within, trend_rows
 from rumor_shared.epsilon import MICRO
+from rumor_shared.fields import nearest
 from rumor_shared.metric import Metric
 from rumor_shared.registry import Registry
 
 # Some 40 KB of HTML: what a phone loads at once and a person still scrolls through.
 PAGE_ROWS = 50
+# So many values are compared with a misspelt one in some 10 ms.
+_MOST_COMPARED = 500
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,7 @@ class MetricPage:
     trend: Trend | None
     trend_rows: tuple[TrendRow, ...]
     comparison: Comparison | None
+    headline: str | None
     resolution: Resolution | None
     card: PrivacyCard
     authenticity: tuple[Authenticity, ...]
@@ -215,7 +220,9 @@ def metric_page(sources: Sources, name: str, view: View) -> MetricPage:
     question = _question(sources, name, view)
     bounds = service.days(question.metrics)
     first, last = days_shown(bounds, view.first, view.last, today)
-    measured = service.measure(question, first, last)
+    measured, ranked = service.ranked(question, first, last)
+    comparison = _compare(service, question, view, measured)
+    changes = comparison.rows if comparison else None
     followed = _followed(view, question, measured)
     revisions = service.revisions(name)
     trend = _trend(service, question, view, first, last) if service.days(revisions) else None
@@ -237,7 +244,8 @@ def metric_page(sources: Sources, name: str, view: View) -> MetricPage:
         followed=followed,
         trend=trend,
         trend_rows=tuple(trend_rows(trend, question.values, followed)) if trend else (),
-        comparison=_compare(service, question, view, measured),
+        comparison=comparison,
+        headline=headline_of(question, measured, ranked, changes),
         resolution=resolution_of(
             question, measured, followed[0], difference, (last - first).days + 1
         )
@@ -275,10 +283,12 @@ def _trend(
 
 
 def _followed(view: View, question: Question, measured: Measured) -> tuple[str, ...]:
-    if unknown := set(view.followed) - set(question.values):
+    known = set(question.values)
+    if unknown := [text for text in view.followed if text not in known]:
+        hint = nearest(unknown[0], known) if len(known) <= _MOST_COMPARED else ""
         raise BadRequest(
-            f"query.value: {len(unknown)} of its texts are no values of this metric; choose from "
-            "the table",
+            f"query.value: {len(unknown)} of its texts are no values of this metric; "
+            f"{hint}choose from the table",
         )
     return view.followed or commonest(measured, MAX_FOLLOWED)
 

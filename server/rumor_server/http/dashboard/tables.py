@@ -64,6 +64,7 @@ def metric_json(page: MetricPage) -> str:
         "epsilon": _plain(metric.mechanism.epsilon_report),
         "mechanism": metric.mechanism.name,
         "revision": metric.revision,
+        "headline": page.headline,
         "rows": [row.model_dump() for row in page.all_rows()],
         "trend": [asdict(row) for row in page.trend_rows],
         "comparison": _comparison(page),

@@ -1,5 +1,5 @@
 """The routes of `/v1` and of the operator.
 
-Read `reports` and `retractions` (devices), `estimates` and `periods` (analysts), `operator` (the
-collector itself).
+Read `reports` and `retractions` (devices), `spans`, `estimates`, `periods` and `inference`
+(analysts), `operator` (the collector itself).
 """

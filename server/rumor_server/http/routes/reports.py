@@ -49,8 +49,10 @@ class Ingest(DeviceRoute):
         writer: Submits,
         today: Callable[[], date],
         body_seconds: float,
+        clock_in_doubt: Callable[[date], bool],
     ) -> None:
         super().__init__(body_seconds)
+        self._clock_in_doubt = clock_in_doubt
         self._charges = Charges(registry)
         self._max_age_days = registry.max_age_days
         self._writer = writer
@@ -60,7 +62,13 @@ class Ingest(DeviceRoute):
         """Return the verdicts, after the writer committed what they grant."""
         batch = decode_batch(body, kind)
         server_day = self._today()
-        screened = screen_batch(batch, self._charges, server_day, self._max_age_days)
+        screened = screen_batch(
+            batch,
+            self._charges,
+            server_day,
+            self._max_age_days,
+            clock_in_doubt=self._clock_in_doubt(server_day),
+        )
         results = await self._writer.submit(screened) if batch.reports else []
         return _encode(batch, results, server_day)
 

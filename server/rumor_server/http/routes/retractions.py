@@ -5,8 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Callable
 from datetime import date
-from functools import partial
-from typing import Annotated
+from typing import Annotated, Protocol
 
 import msgspec
 from msgspec import Meta
@@ -14,9 +13,7 @@ from msgspec import Meta
 from rumor_server.http.device_route import DeviceRoute
 from rumor_server.ingestion.batch import decode_retractions
 from rumor_server.ingestion.retraction import RetractionResult, Retractions, screen_retractions
-from rumor_server.storage.receipts import Receipts
-from rumor_server.storage.store import Store
-from rumor_server.storage.writer import Writer
+from rumor_server.ingestion.screening import Charges
 from rumor_shared.registry import Registry
 from rumor_shared.wire import Retraction
 
@@ -36,32 +33,45 @@ class RetractionReceipt(msgspec.Struct, frozen=True):
     server_day: Annotated[str, Meta(description="the server's UTC day")]
 
 
+class Retracts(Protocol):
+    """What commits retractions: the writer, or what stands in front of it."""
+
+    async def retract(self, batch: Retractions) -> list[RetractionResult]:
+        """Return a result for each retraction, after they and their receipts are durable."""
+
+
 class Retract(DeviceRoute):
     """The ASGI application of the route that takes reports back."""
 
     def __init__(
         self,
         registry: Registry,
-        writer: Writer,
-        receipts: Receipts,
+        writer: Retracts,
         today: Callable[[], date],
         body_seconds: float,
+        clock_in_doubt: Callable[[date], bool],
     ) -> None:
         super().__init__(body_seconds)
+        self._charges = Charges(registry)
+        self._clock_in_doubt = clock_in_doubt
         self._max_age_days = registry.max_age_days
         self._writer = writer
-        self._receipts = receipts
         self._today = today
 
     async def reply(self, body: bytes, kind: str) -> bytes:
         """Return the verdicts, after the writer subtracted what they grant."""
         batch = decode_retractions(body, kind)
         server_day = self._today()
-        sent = screen_retractions(batch, server_day, self._max_age_days)
+        sent = screen_retractions(
+            batch,
+            self._charges,
+            server_day,
+            self._max_age_days,
+            clock_in_doubt=self._clock_in_doubt(server_day),
+        )
         results: list[RetractionResult] = []
         if sent.reports:
-            work = partial(_retract, sent, self._receipts)
-            results = await self._writer.call(work, weight=len(sent.reports))
+            results = await self._writer.retract(sent)
         return _ENCODER.encode(
             RetractionReceipt(
                 [
@@ -74,11 +84,3 @@ class Retract(DeviceRoute):
 
 
 _ENCODER = msgspec.json.Encoder()
-
-
-def _retract(sent: Retractions, receipts: Receipts, store: Store) -> list[RetractionResult]:
-    # A crash before the receipts leaves a retraction that nobody was told of; sent again, it hears
-    # `already` and its receipt is written then.
-    withdrawal = store.retract([sent])
-    receipts.append(withdrawal.receipts)
-    return withdrawal.results[0]

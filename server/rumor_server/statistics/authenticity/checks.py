@@ -17,7 +17,7 @@ from scipy.special import chdtrc, ndtr
 
 from rumor_server.statistics.authenticity.report_weights import WeightCounts
 from rumor_server.statistics.authenticity.weight_law import weight_law
-from rumor_server.statistics.intervals.binomial_tail import above, at_most
+from rumor_server.statistics.intervals.significance import above, at_most
 from rumor_server.statistics.tally import Tally
 from rumor_shared.mechanism import Mechanism
 

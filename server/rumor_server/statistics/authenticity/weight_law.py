@@ -15,7 +15,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor_server.statistics.intervals.binomial_tail import above, at_most
+from rumor_server.statistics.intervals.significance import above, at_most
 from rumor_shared.mechanism import Bits, Mechanism
 
 # An honest report is called light, or heavy, once in ten thousand at most: rare enough for a

@@ -22,7 +22,7 @@ from rumor_server.statistics.cohorts.candidate_hashing import (
 from rumor_server.statistics.cohorts.cohort_regression import CohortTally, Regression, regress
 from rumor_server.statistics.cohorts.hash_table import MAX_ENTRIES, hash_table
 from rumor_server.statistics.decoding import DecodedSketch, decode_sketch
-from rumor_server.statistics.decoding.decoded_estimates import decoded_estimates
+from rumor_server.statistics.decoding.decode import decoded_estimates
 from rumor_server.statistics.estimates import Estimates, Floats
 from rumor_server.statistics.estimation.grouping import Groups, group_members
 from rumor_server.statistics.estimation.normal_estimates import estimate_normal

@@ -2,12 +2,11 @@
 
 RAPPOR's Bloom filters, local hashing over public cohorts and count mean sketches all tally cohorts
 x cells, and one engine reads them. The story runs through the modules in this order: `sketch` (what
-is given), `candidates` (sparse columns, streamed), `indistinguishable` (two that are one),
+is given), `candidates` (sparse columns, streamed, and which of them are two that are one),
 `covariance` (how cells vary together), `prior` (shares are positive), `overdetermined` (few
 candidates for the cells: least squares), `underdetermined` (many: `normal_equations`,
-`message_passing`, `screen`, `least_squares`), `solution` (what either hands over), `selection`
-(whom to call present), `decode` (both ways as one) and `decoded_estimates` (what was found, as
-estimates).
+`message_passing`, `screen`, `least_squares`), `selection` (whom to call present) and `decode` (both
+ways as one, and what was found as estimates).
 """
 
 from rumor_server.statistics.decoding.candidates import Positions

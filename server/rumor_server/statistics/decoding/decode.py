@@ -1,4 +1,7 @@
-"""From a tally of cells to the share of every candidate, its error, and whether to show it."""
+"""From a tally of cells to the share of every candidate, its error, and whether to show it.
+
+What a decode found, as estimates: the one reading of a `DecodedSketch` for all mechanisms.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rumor_server.statistics.decoding.candidates import Positions
-from rumor_server.statistics.decoding.indistinguishable import find_indistinguishable
+from rumor_server.statistics.decoding.candidates import Positions, find_indistinguishable
 from rumor_server.statistics.decoding.overdetermined import decode_overdetermined
 from rumor_server.statistics.decoding.selection import (
     Correction,
@@ -24,6 +26,9 @@ from rumor_server.statistics.decoding.sketch import (
     SketchError,
 )
 from rumor_server.statistics.decoding.underdetermined import decode_underdetermined
+from rumor_server.statistics.estimates import Estimates
+from rumor_server.statistics.intervals.significance import quantile
+from rumor_server.statistics.noise import Noise
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,3 +155,31 @@ def _fixed(variance: Floats | float, share: Floats | float, sketch: Sketch) -> F
     `share` must be what the weights were made at: then the difference can't be negative.
     """
     return np.maximum(np.asarray(variance) - share * (1 - share) / sketch.reports, 0.0)
+
+
+def decoded_estimates(
+    values: tuple[str, ...], n: int, alpha: float, decoded: DecodedSketch | None, *, closed: bool
+) -> Estimates:
+    """Return the estimates of `values` from a decode of n reports; None is a decode of no report.
+
+    A closed domain leaves nothing unexplained.
+    """
+    if decoded is None:
+        return Estimates.empty(values, alpha)
+    wide = quantile(alpha, len(values)) * decoded.std_error
+    return Estimates(
+        values=values,
+        n=n,
+        alpha=alpha,
+        frequency=decoded.estimate,
+        std_error=decoded.std_error,
+        low=decoded.low,
+        high=decoded.high,
+        simultaneous_low=decoded.estimate - wide,
+        simultaneous_high=decoded.estimate + wide,
+        p_value=decoded.p_value,
+        significant=decoded.selected,
+        unexplained=None if closed else decoded.unexplained,
+        unexplained_std_error=None if closed else decoded.unexplained_std_error,
+        noise=Noise(np.square(decoded.std_error), np.zeros_like(decoded.std_error), n),
+    )

@@ -15,10 +15,9 @@ from scipy.stats import norm
 
 from rumor_server.statistics.decoding.candidates import Positions, ownership
 from rumor_server.statistics.decoding.covariance import Weights, listed_shares, weigh_cells
-from rumor_server.statistics.decoding.least_squares import dispersion
+from rumor_server.statistics.decoding.least_squares import Answer, dispersion
 from rumor_server.statistics.decoding.prior import learn
 from rumor_server.statistics.decoding.sketch import Floats, Sketch
-from rumor_server.statistics.decoding.solution import Answer
 
 ROOM = 1 / 8
 """Candidates for each independent cell, at most. Here what the others leave unknown adds 14% to a

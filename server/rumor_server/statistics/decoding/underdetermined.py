@@ -7,12 +7,11 @@ from scipy.stats import norm
 
 from rumor_server.statistics.decoding.candidates import Positions, blocks
 from rumor_server.statistics.decoding.covariance import Weights, listed_shares, weigh
-from rumor_server.statistics.decoding.least_squares import solve
+from rumor_server.statistics.decoding.least_squares import Answer, solve
 from rumor_server.statistics.decoding.message_passing import Passing, pass_messages
 from rumor_server.statistics.decoding.normal_equations import Equations, Scorer, predicted
 from rumor_server.statistics.decoding.screen import Survivors, screen
 from rumor_server.statistics.decoding.sketch import Floats, Sketch
-from rumor_server.statistics.decoding.solution import Answer
 
 
 def decode_underdetermined(sketch: Sketch, positions: Positions, candidates: int) -> Answer:

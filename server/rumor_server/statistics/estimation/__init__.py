@@ -1,8 +1,8 @@
 """From tallies to estimates: debiased frequencies, their errors, and what may be said of them.
 
 Read `pure` (support counts to shares) and `normal_estimates` (sums of many small parts); then what
-is made of estimates: `combination` (reports under different noise), `grouping` and `support_groups`
-(sums of values), `comparison` (what changed), `robust` (although some are fakes).
+is made of estimates: `combination` (reports under different noise), `grouping` (sums of
+values), `comparison` (what changed), `robust` (although some are fakes).
 """
 
 from rumor_server.statistics.estimates import Estimates

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rumor_server.statistics.estimates import Answer
 from rumor_server.statistics.estimation.grouping import Groups
+from rumor_server.statistics.estimation.pair_support import PairCounts
 from rumor_server.statistics.mechanisms.table import estimator
 from rumor_server.statistics.tally import Tally
 from rumor_shared.metric import Metric
@@ -62,6 +63,19 @@ def group(
     alike = repeats if metric.mechanism.memoised else 1
     answer = estimator(metric).group(tally, groups, alpha=alpha, repeats=alike)
     return _known_beforehand(answer, metric)
+
+
+def pairs_of(metric: Metric, tally: Tally, *, repeats: int = 1) -> PairCounts | None:
+    """Return what any two values of a closed domain are compared by, or None.
+
+    None where reports don't support values one by one, and where a device's memoised noise may be
+    in several of them: no count of reports has a known law there. Raises ValueError as
+    `estimate_metric` for a tally of another shape.
+    """
+    _check(metric, tally, repeats)
+    if metric.mechanism.memoised and repeats > 1:
+        return None
+    return estimator(metric).pairs(tally)
 
 
 def _known_beforehand(answer: Answer, metric: Metric) -> Answer:

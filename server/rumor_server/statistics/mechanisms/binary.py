@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from rumor_server.statistics.estimates import Estimates
 from rumor_server.statistics.estimation.grouping import Groups, group_categories
+from rumor_server.statistics.estimation.pair_support import PairCounts, one_answer
 from rumor_server.statistics.estimation.pure import estimate_pure
 from rumor_server.statistics.mechanisms.estimator import Estimator
 from rumor_server.statistics.tally import Tally
@@ -53,6 +54,11 @@ class BinaryEstimator(Part[Binary], Estimator):
         return group_categories(
             self.metric, _answers(tally), tally.n, keep, 1 - keep, groups, alpha=alpha
         )
+
+    def pairs(self, tally: Tally) -> PairCounts:
+        """Return what any two values are compared by."""
+        keep = as_fraction(self.mechanism.keep)
+        return PairCounts(_answers(tally), one_answer(keep, 1 - keep))
 
 
 def _answers(tally: Tally) -> NDArray[np.int64]:

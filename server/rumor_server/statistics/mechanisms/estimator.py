@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rumor_server.statistics.estimates import Answer
 from rumor_server.statistics.estimation.grouping import Groups
+from rumor_server.statistics.estimation.pair_support import PairCounts
 from rumor_server.statistics.tally import Tally
 from rumor_shared.mechanism import Mechanism
 from rumor_shared.metric import Metric
@@ -51,6 +52,13 @@ class Estimator(Protocol):
         `repeats` as in `estimate`.
         """
         ...
+
+    def pairs(self, tally: Tally) -> PairCounts | None:
+        """Return what any two values of a closed domain are compared by, or None.
+
+        None where reports don't support values one by one; shares' intervals compare them there.
+        """
+        return None
 
     @staticmethod
     def decode_cost() -> str:

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor_server.statistics.estimates import Estimates
-from rumor_server.statistics.estimation.grouping import Groups, group_members
+from rumor_server.statistics.estimation.grouping import Groups, group_members, group_outputs
+from rumor_server.statistics.estimation.pair_support import PairCounts, hadamard_halves
 from rumor_server.statistics.estimation.pure import estimate_pure
-from rumor_server.statistics.estimation.support_groups import group_outputs
 from rumor_server.statistics.mechanisms.estimator import Estimator
 from rumor_server.statistics.tally import Tally, integer_tally
 from rumor_server.statistics.transforms import walsh_hadamard
@@ -56,6 +56,10 @@ class HadamardEstimator(Part[Hadamard], Estimator):
         return group_outputs(
             tuple(members), tally.counts[0], supported, sizes, mechanism.p, mechanism.q, alpha=alpha
         )
+
+    def pairs(self, tally: Tally) -> PairCounts:
+        """Return what any two values are compared by."""
+        return PairCounts(self.supports(tally.counts[0]), hadamard_halves(self.mechanism.p))
 
     @staticmethod
     def decode_cost() -> str:

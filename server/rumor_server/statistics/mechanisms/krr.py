@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from rumor_server.statistics.estimates import Estimates
 from rumor_server.statistics.estimation.grouping import Groups, group_categories
+from rumor_server.statistics.estimation.pair_support import PairCounts, one_answer
 from rumor_server.statistics.estimation.pure import estimate_pure
 from rumor_server.statistics.mechanisms.estimator import Estimator
 from rumor_server.statistics.tally import Tally, integer_tally
@@ -54,3 +55,8 @@ class KrrEstimator(Part[Krr], Estimator):
         return group_categories(
             self.metric, tally.counts[0], tally.n, mechanism.p, mechanism.q, groups, alpha=alpha
         )
+
+    def pairs(self, tally: Tally) -> PairCounts:
+        """Return what any two values are compared by."""
+        law = one_answer(self.mechanism.p, self.mechanism.q)
+        return PairCounts(tally.counts[0], law)

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor_server.statistics.estimates import Estimates
-from rumor_server.statistics.estimation.grouping import Groups, group_members
+from rumor_server.statistics.estimation.grouping import Groups, group_members, group_outputs
+from rumor_server.statistics.estimation.pair_support import PairCounts, orthogonal_points
 from rumor_server.statistics.estimation.pure import estimate_pure
-from rumor_server.statistics.estimation.support_groups import group_outputs
 from rumor_server.statistics.mechanisms.estimator import Estimator
 from rumor_server.statistics.tally import Tally, integer_tally
 from rumor_server.statistics.transforms import orthogonal_sums
@@ -58,6 +58,12 @@ class PgrEstimator(Part[Pgr], Estimator):
         return group_outputs(
             tuple(members), tally.counts[0], supported, sizes, mechanism.p, mechanism.q, alpha=alpha
         )
+
+    def pairs(self, tally: Tally) -> PairCounts:
+        """Return what any two values are compared by."""
+        mechanism = self.mechanism
+        law = orthogonal_points(mechanism.p, mechanism.q, mechanism.field, mechanism.dimension)
+        return PairCounts(self.supports(tally.counts[0]), law)
 
     @staticmethod
     def decode_cost() -> str:

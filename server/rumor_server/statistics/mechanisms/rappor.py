@@ -15,7 +15,7 @@ from rumor_server.statistics.cohorts.candidate_hashing import (
 )
 from rumor_server.statistics.cohorts.md5_hashing import md5_positions
 from rumor_server.statistics.decoding import Positions, decode_sketch
-from rumor_server.statistics.decoding.decoded_estimates import decoded_estimates
+from rumor_server.statistics.decoding.decode import decoded_estimates
 from rumor_server.statistics.estimates import Estimates
 from rumor_server.statistics.estimation.grouping import Groups, bit_sums, group_bits
 from rumor_server.statistics.estimation.normal_estimates import estimate_normal

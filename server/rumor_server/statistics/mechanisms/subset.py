@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rumor_server.statistics.estimates import Estimates
 from rumor_server.statistics.estimation.grouping import Groups, group_members
 from rumor_server.statistics.estimation.normal_estimates import estimate_normal
+from rumor_server.statistics.estimation.pair_support import PairCounts, uniform_subset
 from rumor_server.statistics.estimation.pure import estimate_pure
 from rumor_server.statistics.intervals.significance import check_alpha
 from rumor_server.statistics.mechanisms.estimator import Estimator
@@ -72,6 +73,12 @@ class SubsetEstimator(Part[Subset], Estimator):
         return estimate_normal(
             tuple(members), n, np.array(frequency), np.array(absent), np.array(slope), alpha=alpha
         )
+
+    def pairs(self, tally: Tally) -> PairCounts:
+        """Return what any two values are compared by."""
+        mechanism = self.mechanism
+        law = uniform_subset(mechanism.p, mechanism.q, mechanism.size, len(mechanism.values))
+        return PairCounts(tally.counts[0], law)
 
 
 def _variance(mechanism: Subset, group: int, own: int) -> Fraction:

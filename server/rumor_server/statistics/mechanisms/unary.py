@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from rumor_server.statistics.estimates import Estimates
 from rumor_server.statistics.estimation.grouping import Groups, group_bits
+from rumor_server.statistics.estimation.pair_support import PairCounts, independent_bits
 from rumor_server.statistics.estimation.pure import estimate_pure
 from rumor_server.statistics.mechanisms.estimator import Estimator
 from rumor_server.statistics.tally import Tally, bit_tally
@@ -47,3 +48,8 @@ class UnaryEstimator(Part[Unary], Estimator):
         return group_bits(
             self.metric, tally.counts[0], tally.n, mechanism.p, mechanism.q, groups, alpha=alpha
         )
+
+    def pairs(self, tally: Tally) -> PairCounts:
+        """Return what any two values are compared by."""
+        law = independent_bits(self.mechanism.p, self.mechanism.q)
+        return PairCounts(tally.counts[0], law)

@@ -25,6 +25,7 @@ from rumor_server.storage.postgres.statements import closed_through
 from rumor_server.storage.postgres.store import PostgresStore
 from rumor_server.storage.receipts import Receipts
 from rumor_server.storage.sqlite.backup import Backup, Restored
+from rumor_server.storage.store import SLICE_ROWS
 from rumor_shared.errors import RumorError
 
 _KEYS = "rumor.day_keys"
@@ -98,6 +99,8 @@ def restore_postgres(settings: Settings, backup: Path, today: date, *, reopen: b
             replayed = store.replay(receipts)
             if not reopen:
                 store.close_days(today)
+                while store.forget_closed(SLICE_ROWS):
+                    pass
     return Restored(found, None, replayed, 0, reopen, None)
 
 

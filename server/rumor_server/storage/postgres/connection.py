@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
-from typing import Any
+from typing import Any, TypeVar
 
 import psycopg
+from psycopg.abc import PQGen
 from psycopg.rows import TupleRow
 
 from rumor_server.errors import StoreError, StoreUnavailable, UnknownSchema
@@ -18,8 +20,54 @@ STEPS = tuple(steps("postgres"))
 # A commit waits no longer for a lock than for SQLite's; a query that takes this long is a fault.
 _STATEMENT_SECONDS = 60
 _CONNECT_SECONDS = 10
+# Of one step of the upgrade.
+_STEP_SECONDS = 6 * 3600.0
 
-Connection = psycopg.Connection[TupleRow]
+# What the other end bounds is bounded on ours too: a server behind a forgotten NAT flow or a paused
+# pooler says nothing at all, not even that a statement took too long.
+_SILENT_SECONDS = 10.0
+
+Ready = TypeVar("Ready")
+
+
+class Connection(psycopg.Connection[TupleRow]):
+    """A connection on which no call waits for a silent server beyond its bound.
+
+    Once one did, the connection is closed: nobody knows what became of the call.
+    """
+
+    # Beyond what it may wait for a lock, or, for a long query, beyond the server's own limit.
+    silent_seconds = _STATEMENT_SECONDS + _SILENT_SECONDS
+
+    def wait(self, gen: PQGen[Ready], *options: Any, **more: Any) -> Ready:
+        """Wait for what `gen` asks of the server. Raises OperationalError when it is silent."""
+        try:
+            return super().wait(_bounded(gen, self.silent_seconds), *options, **more)
+        except _Silent:
+            self.pgconn.finish()
+            raise psycopg.OperationalError(
+                f"the database has said nothing for {self.silent_seconds:g} s"
+            ) from None
+
+
+class _Silent(Exception):
+    """The server has said nothing for too long."""
+
+
+def _bounded(gen: PQGen[Ready], seconds: float) -> PQGen[Ready]:
+    """Yield what `gen` yields, and raise _Silent into the wait once it has taken so long."""
+    deadline = time.monotonic() + seconds
+    try:
+        waits_for = next(gen)
+        while True:
+            ready = yield waits_for
+            if not ready and time.monotonic() > deadline:
+                gen.close()
+                raise _Silent
+            waits_for = gen.send(ready)
+    except StopIteration as end:
+        result: Ready = end.value
+        return result
 
 
 class Lock(IntEnum):
@@ -36,7 +84,8 @@ def connect(url: str, busy_seconds: float) -> Connection:
     A commit on it is answered when it is on the server's disk, whatever the server's default is.
     """
     try:
-        connection = psycopg.connect(url, autocommit=True, **options(busy_seconds))
+        connection = Connection.connect(url, autocommit=True, **options(busy_seconds))
+        connection.silent_seconds = busy_seconds + _SILENT_SECONDS
         configure(connection)
     except psycopg.Error as error:
         raise StoreUnavailable(
@@ -50,6 +99,7 @@ def options(busy_seconds: float) -> dict[str, Any]:
     return {
         "connect_timeout": _CONNECT_SECONDS,
         "application_name": "rumor",
+        "client_encoding": "UTF8",
         "options": (
             f"-c lock_timeout={max(1, round(busy_seconds * 1000))} "
             f"-c statement_timeout={_STATEMENT_SECONDS * 1000} "
@@ -59,9 +109,17 @@ def options(busy_seconds: float) -> dict[str, Any]:
 
 
 def configure(connection: Connection) -> None:
-    """Have a fresh connection use our schema, and wait for the disk."""
+    """Have a fresh connection use our schema, and wait for the disk.
+
+    What a database, a role or a server may set otherwise is set for the session.
+    """
     connection.autocommit = True
-    connection.execute("SET search_path = rumor; SET synchronous_commit = on; SET timezone = 'UTC'")
+    connection.execute(
+        "SET search_path = rumor; SET synchronous_commit = on; SET timezone = 'UTC'; "
+        "SET default_transaction_isolation = 'read committed'; "
+        "SET default_transaction_deferrable = off; SET row_security = on; "
+        "SET bytea_output = 'hex'; SET datestyle = 'ISO'; SET standard_conforming_strings = on"
+    )
 
 
 def check(connection: Connection) -> None:
@@ -93,6 +151,9 @@ def upgrade(url: str, busy_seconds: float = 5.0, *, expand: bool = False) -> tup
     database can't be used.
     """
     with connect(url, busy_seconds) as connection, _faults():
+        # A step may take as long as the tables that it changes are large.
+        connection.silent_seconds = _STEP_SECONDS
+        _check_encoding(connection)
         before = version(connection)
         if before > len(STEPS):
             check_version(before, len(STEPS))
@@ -111,6 +172,15 @@ def upgrade(url: str, busy_seconds: float = 5.0, *, expand: bool = False) -> tup
                     )
                 connection.execute("INSERT INTO rumor.migrations VALUES (%s)", (number,))
         return before, version(connection)
+
+
+def _check_encoding(connection: Connection) -> None:
+    row = connection.execute("SHOW server_encoding").fetchone()
+    if row != ("UTF8",):
+        raise StoreError(
+            "the database has another encoding than UTF-8; make one with ENCODING 'UTF8', and "
+            "TEMPLATE template0 where the server's default is another"
+        )
 
 
 @contextmanager

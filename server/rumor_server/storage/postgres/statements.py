@@ -6,7 +6,7 @@ exists, then adds ids, then adds spend, all in the order of their keys.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from datetime import date
 from operator import itemgetter
 from typing import Any
@@ -17,7 +17,7 @@ from psycopg import Cursor
 from psycopg.rows import TupleRow
 
 from rumor_server.errors import StoreError, StoreUnavailable
-from rumor_server.ingestion.admission import Addition, Decision, HashedBatch
+from rumor_server.ingestion.admission import Addition, Decision
 from rumor_server.ingestion.keyed_hashes import new_key
 from rumor_server.ingestion.retraction import Known, State, Withdrawal
 from rumor_server.storage.committing import Contended, DeclaredSeries, no_collector
@@ -98,18 +98,15 @@ class PostgresStatements:
         )
         return {id_: Known(digest, State(state)) for id_, digest, state in rows}
 
-    def spent_so_far(self, batches: Iterable[HashedBatch]) -> dict[tuple[date, bytes], int]:
-        """Return what those accounts of the batches that exist have spent, and lock them."""
-        wanted = {
-            (batch.sent.day, account) for batch in batches for account in batch.accounts.values()
-        }
-        if not wanted:
+    def spent_so_far(self, accounts: Set[tuple[date, bytes]]) -> dict[tuple[date, bytes], int]:
+        """Return what those accounts have spent that exist, and lock them."""
+        if not accounts:
             return {}
-        days, accounts = zip(*wanted, strict=True)
+        days, hashes = zip(*accounts, strict=True)
         rows = self._connection.execute(
             "SELECT day, account, micro FROM spend WHERE (day, account) IN "
             "(SELECT * FROM unnest(%b::date[], %b::bytea[])) ORDER BY day, account FOR UPDATE",
-            (list(days), list(accounts)),
+            (list(days), list(hashes)),
             binary=True,
         )
         return {(day, account): micro for day, account, micro in rows}
@@ -150,6 +147,7 @@ class PostgresStatements:
                 _columns(added),
             )
             _check_written([(cursor, len(added))])
+        _check_written(self._add_spend(withdrawal.spend))
 
     def _add_spend(self, spend: Mapping[tuple[date, bytes], Addition]) -> list[Written]:
         """Charge every account. Raises StoreError, before anything, if one would pass its cap."""
@@ -199,10 +197,28 @@ class PostgresStatements:
             "UPDATE collector SET closed_through = greatest(closed_through, %s)", (through,)
         )
         closed = closed_through(self._connection)
-        self._connection.execute("DELETE FROM ids WHERE day <= %s", (closed,))
-        self._connection.execute("DELETE FROM spend WHERE day <= %s", (closed,))
         self._connection.execute("DELETE FROM day_keys WHERE day <= %s", (closed,))
         return closed
+
+    def forget_ids(self, after: bytes, at_most: int) -> bytes | None:
+        """Delete ids of closed days; see `Statements.forget_ids`."""
+        row = self._connection.execute(
+            "SELECT id FROM ids WHERE id > %s ORDER BY id LIMIT 1 OFFSET %s", (after, at_most - 1)
+        ).fetchone()
+        last = "AND id <= %s" if row else ""
+        self._connection.execute(
+            f"DELETE FROM ids WHERE day <= %s AND id > %s {last}".encode(),  # noqa: S608 - our words
+            (closed_through(self._connection), after, *(row or ())),
+        )
+        return None if row is None else bytes(row[0])
+
+    def forget_spend(self, at_most: int) -> int:
+        """Delete accounts of closed days; see `Statements.forget_spend`."""
+        return self._connection.execute(
+            "DELETE FROM spend WHERE (day, account) IN (SELECT day, account FROM spend "
+            "WHERE day <= (SELECT closed_through FROM collector) LIMIT %s)",
+            (at_most,),
+        ).rowcount
 
 
 def closed_through(connection: Connection) -> date:

@@ -55,6 +55,7 @@ class PostgresStore(CommittingStore):
         super().__init__(row[0], busy_seconds)
         self._pool = ConnectionPool(
             url,
+            connection_class=Connection,
             min_size=0,
             max_size=_READERS,
             kwargs={"autocommit": True, **options(busy_seconds)},

@@ -108,6 +108,7 @@ def _connected(url: str, busy_seconds: float) -> Iterator[Connection]:
     try:
         with connect(url, busy_seconds) as connection:
             check(connection)
+            connection.silent_seconds = Connection.silent_seconds
             yield connection
     except (errors.DeadlockDetected, errors.LockNotAvailable) as error:
         raise StoreUnavailable("the database is locked; try again") from error

@@ -20,6 +20,7 @@ from rumor_server.errors import StoreError
 from rumor_server.storage.receipts import Receipts
 from rumor_server.storage.sqlite.file import open_reader, open_writer, upgrade
 from rumor_server.storage.sqlite.store import SqliteStore
+from rumor_server.storage.store import SLICE_ROWS
 
 _PAGES_A_STEP = 4096
 _BUSY_SECONDS = 30.0
@@ -143,6 +144,8 @@ def restore(
             replayed = store.replay(receipts.read())
             if not reopen:
                 store.close_days(today)
+                while store.forget_closed(SLICE_ROWS):
+                    pass
         # Counted only now: what was taken back since the backup is not lost.
         with _faults(), closing(open_reader(staged, _BUSY_SECONDS)) as copy:
             lost = None if counted is None else max(0, counted - _reports(copy))

@@ -11,14 +11,14 @@ no journal of the statement beside the transaction's own.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from datetime import date
 from operator import itemgetter
 
 import numpy as np
 
 from rumor_server.errors import StoreError
-from rumor_server.ingestion.admission import Addition, Decision, HashedBatch
+from rumor_server.ingestion.admission import Addition, Decision
 from rumor_server.ingestion.keyed_hashes import HASH_BYTES, new_key
 from rumor_server.ingestion.retraction import Known, State, Withdrawal
 from rumor_server.storage.committing import Contended, DeclaredSeries, no_collector
@@ -27,24 +27,25 @@ from rumor_shared.registry import Registry
 
 # So many rows are packed into a statement; the numbers are some 40 KB of memory.
 _PACKED = 4096
-_HASH = f"substr(?1, i * {HASH_BYTES} + 1, {HASH_BYTES})"
-_ID = f"substr(?1, i * {2 * HASH_BYTES} + 1, {HASH_BYTES})"
-_DIGEST = f"substr(?1, i * {2 * HASH_BYTES} + {HASH_BYTES + 1}, {HASH_BYTES})"
+# By name: numbered places are taken for names by Python 3.12.1, which warns of them.
+_HASH = f"substr(:packed, i * {HASH_BYTES} + 1, {HASH_BYTES})"
+_ID = f"substr(:packed, i * {2 * HASH_BYTES} + 1, {HASH_BYTES})"
+_DIGEST = f"substr(:packed, i * {2 * HASH_BYTES} + {HASH_BYTES + 1}, {HASH_BYTES})"
 # CROSS JOIN keeps the order: each hash is looked up, and the table is never read through.
-_KNOWN = f"FROM temp.packed CROSS JOIN ids ON id = {_HASH} WHERE i < ?2"
+_KNOWN = f"FROM temp.packed CROSS JOIN ids ON id = {_HASH} WHERE i < :count"
 _KNOWN_IDS = f"SELECT id, digest {_KNOWN}"
 _KNOWN_STATES = f"SELECT id, digest, state {_KNOWN}"
 _SPENT = (
     "SELECT account, micro FROM temp.packed CROSS JOIN spend "  # noqa: S608 - a place
-    f"ON day = ?3 AND account = {_HASH} WHERE i < ?2"
+    f"ON day = :day AND account = {_HASH} WHERE i < :count"
 )
 _INSERT_IDS = (
     "INSERT OR ROLLBACK INTO ids "  # noqa: S608 - places and a number
-    f"SELECT {_ID}, ?3, {_DIGEST}, {State.COUNTED:d} FROM temp.packed WHERE i < ?2"
+    f"SELECT {_ID}, :day, {_DIGEST}, {State.COUNTED:d} FROM temp.packed WHERE i < :count"
 )
 _INSERT_SPEND = (
     "INSERT OR ROLLBACK INTO spend "  # noqa: S608 - a place
-    f"SELECT ?3, {_HASH}, ?4 FROM temp.packed WHERE i < ?2 AND ?4 <= ?5"
+    f"SELECT :day, {_HASH}, :micro FROM temp.packed WHERE i < :count AND :micro <= :cap"
 )
 _ADD_SPEND = "UPDATE spend SET micro = micro + ? WHERE day = ? AND account = ? AND micro + ? <= ?"
 
@@ -112,26 +113,26 @@ class SqliteStatements:
         """Return the digests of those ids that are remembered."""
         known: dict[bytes, bytes] = {}
         for part in _parts(ids):
-            known.update(self._connection.execute(_KNOWN_IDS, (b"".join(part), len(part))))
+            known.update(self._connection.execute(_KNOWN_IDS, _packed(part)))
         return known
 
     def known_states(self, ids: Sequence[bytes]) -> dict[bytes, Known]:
         """Return what is remembered of those ids that are."""
         known: dict[bytes, Known] = {}
         for part in _parts(ids):
-            rows = self._connection.execute(_KNOWN_STATES, (b"".join(part), len(part)))
+            rows = self._connection.execute(_KNOWN_STATES, _packed(part))
             known.update({id_: Known(digest, State(state)) for id_, digest, state in rows})
         return known
 
-    def spent_so_far(self, batches: Iterable[HashedBatch]) -> dict[tuple[date, bytes], int]:
-        """Return what those accounts of the batches that exist have spent."""
+    def spent_so_far(self, accounts: Set[tuple[date, bytes]]) -> dict[tuple[date, bytes], int]:
+        """Return what those accounts have spent that exist."""
         spent: dict[tuple[date, bytes], int] = {}
         by_day: dict[date, set[bytes]] = {}
-        for batch in batches:
-            by_day.setdefault(batch.sent.day, set()).update(batch.accounts.values())
-        for day, accounts in by_day.items():
-            for part in _parts(list(accounts)):
-                packed = (b"".join(part), len(part), day.toordinal())
+        for day, account in accounts:
+            by_day.setdefault(day, set()).add(account)
+        for day, of_day in by_day.items():
+            for part in _parts(list(of_day)):
+                packed = _packed(part, day=day.toordinal())
                 rows = self._connection.execute(_SPENT, packed)
                 spent.update({(day, account): micro for account, micro in rows})
         return spent
@@ -150,7 +151,7 @@ class SqliteStatements:
         for day, of_day in rows.items():
             for part in _parts(of_day):
                 try:
-                    packed = (b"".join(part), len(part), day.toordinal())
+                    packed = _packed(part, day=day.toordinal())
                     self._connection.execute(_INSERT_IDS, packed)
                 except sqlite3.IntegrityError as error:
                     if error.sqlite_errorcode != sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY:
@@ -160,6 +161,7 @@ class SqliteStatements:
     def set_states(self, withdrawal: Withdrawal, known: Mapping[bytes, Known]) -> None:
         """Remember what became of ids that were retracted."""
         del known  # no other writer comes between
+        self.add_spend(withdrawal.spend)
         self._connection.executemany(
             "INSERT INTO ids VALUES (?, ?, ?, ?) "
             "ON CONFLICT (id) DO UPDATE SET state = excluded.state",
@@ -189,7 +191,7 @@ class SqliteStatements:
         written = self._connection.executemany(_ADD_SPEND, old).rowcount if old else 0
         for (day, micro, cap), accounts in new.items():
             for part in _parts(accounts):
-                packed = (b"".join(part), len(part), day.toordinal(), micro, cap)
+                packed = _packed(part, day=day.toordinal(), micro=micro, cap=cap)
                 written += self._connection.execute(_INSERT_SPEND, packed).rowcount
         if written != charged:
             raise StoreError("an account was charged by someone else within our transaction")
@@ -202,8 +204,9 @@ class SqliteStatements:
         """Return: to begin took the one lock there is."""
 
     def try_write(self) -> None:
-        """Write a page as it is."""
-        self._connection.execute("UPDATE collector SET closed_through = closed_through")
+        """Write the first page as it is: a row that stays the same would write none."""
+        ((version,),) = self._connection.execute("PRAGMA user_version").fetchall()
+        self._connection.execute(f"PRAGMA user_version = {version:d}")
 
     def close_through(self, through: date) -> date:
         """Move the last closed day forward; see `Statements.close_through`."""
@@ -211,10 +214,32 @@ class SqliteStatements:
             "UPDATE collector SET closed_through = max(closed_through, ?) RETURNING closed_through",
             (through.toordinal(),),
         ).fetchone()
-        self._connection.execute("DELETE FROM ids WHERE day <= ?", (closed,))
-        self._connection.execute("DELETE FROM spend WHERE day <= ?", (closed,))
         self._connection.execute("DELETE FROM day_keys WHERE day <= ?", (closed,))
         return _day(closed)
+
+    def forget_ids(self, after: bytes, at_most: int) -> bytes | None:
+        """Delete ids of closed days; see `Statements.forget_ids`."""
+        row = self._connection.execute(
+            "SELECT id FROM ids WHERE id > ? ORDER BY id LIMIT 1 OFFSET ?", (after, at_most - 1)
+        ).fetchone()
+        last = "" if row is None else "AND id <= ?"
+        self._connection.execute(
+            f"DELETE FROM ids WHERE day <= ? AND id > ? {last}",  # noqa: S608 - our own words
+            (
+                closed_through(self._connection).toordinal(),
+                after,
+                *(row or ()),
+            ),
+        )
+        return None if row is None else bytes(row[0])
+
+    def forget_spend(self, at_most: int) -> int:
+        """Delete accounts of closed days; see `Statements.forget_spend`."""
+        return self._connection.execute(
+            "DELETE FROM spend WHERE (day, account) IN (SELECT day, account FROM spend "
+            "WHERE day <= (SELECT closed_through FROM collector) LIMIT ?)",
+            (at_most,),
+        ).rowcount
 
 
 def closed_through(connection: sqlite3.Connection) -> date:
@@ -227,6 +252,11 @@ def closed_through(connection: sqlite3.Connection) -> date:
 
 def _day(ordinal: int) -> date:
     return date.fromordinal(ordinal) if ordinal else date.min
+
+
+def _packed(part: Sequence[bytes], **numbers: int) -> dict[str, bytes | int]:
+    """Return what a packed statement is given: values as one, how many, and further numbers."""
+    return {"packed": b"".join(part), "count": len(part), **numbers}
 
 
 def _parts(values: Sequence[bytes]) -> Iterator[Sequence[bytes]]:

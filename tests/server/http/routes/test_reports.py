@@ -108,11 +108,11 @@ def test_keeps_the_day_window(running: Collector) -> None:
 
 def test_hears_duplicate_before_anything_else(running: Collector) -> None:
     """A retry of what was counted hears `duplicate`, though budget and day are over."""
-    sent = batch(*[report() for _ in range(10)])
+    sent = batch(*[report() for _ in range(10)], day=days_ago(7))
     assert running.verdicts(sent) == ["accepted"] * 10
-    spent = batch(report()) | {"pseudonym": sent["pseudonym"]}
+    spent = batch(report(), day=days_ago(7)) | {"pseudonym": sent["pseudonym"]}
     assert running.verdicts(spent) == ["budget_exceeded"]
-    running.today = TODAY + timedelta(days=8)
+    running.today = TODAY + timedelta(days=1)
     assert running.verdicts(sent) == ["duplicate"] * 10
     assert running.verdicts(spent) == ["too_late"]
 

@@ -6,7 +6,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from rumor_server.statistics.intervals.binomial_tail import above, at_most
+from rumor_server.statistics.intervals.significance import above, at_most
 
 
 def exactly(k: int, n: int, p: Fraction) -> Fraction:

@@ -16,6 +16,7 @@ from tests.server.storage.store_contract import (
     OpenStore,
     Remember,
     StoreContract,
+    forget_all,
     screened,
     sqlite_remember,
 )
@@ -85,6 +86,7 @@ def test_erases_what_it_deletes(store: SqliteStore, database: Path) -> None:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     assert key in database.read_bytes()
     store.close_days(days_ago(3))
+    forget_all(store)
     with closing(sqlite3.connect(database)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     assert key not in database.read_bytes()
