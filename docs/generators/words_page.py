@@ -73,10 +73,14 @@ WORDS = (
         "that was on its way is counted under `unconfirmed:` and the name: it may have been "
         "counted by the collector. What the collector rejected is counted under `rejected:` and "
         "its reason.",
-        (report.DENIED, report.TOO_OLD, report.OUTBOX_FULL, report.REFUSED, report.TOO_LARGE),
+        (
+            *(report.DENIED, report.TOO_OLD, report.TOO_FAR_AHEAD, report.OUTBOX_FULL),
+            *(report.REFUSED, report.TOO_LARGE),
+        ),
         {
             "denied": "The owner denied.",
             "too_old": "It waited longer than `max_age_days`.",
+            "too_far_ahead": "It was dated further ahead than `max_age_days`, by a wrong clock.",
             "outbox_full": "The outbox was full, and it was the oldest.",
             "refused": "The collector answered 400 to it alone.",
             "too_large": "The collector answered 413 to it alone.",

@@ -48,7 +48,8 @@ class Recorder:
         self._randomness = randomness
         self._limits: dict[str, Limits] = {}
         self._closed = False
-        self._load()
+        # Purposes that the last transaction found granted: only the others are looked up before.
+        self._granted: set[str] = set()
         # One entry an answer that found the state locked: appending is safe between threads.
         self._busy: list[None] = []
         # By metric, in this process alone: in the file it would say what the owner's answer was.
@@ -60,10 +61,10 @@ class Recorder:
         for metric in self._registry.metrics.values():
             perturber(metric)
             if metric.mechanism.memoised:
-                import hashlib  # noqa: F401 - as above
-                import hmac  # noqa: F401 - as above
+                import hashlib  # noqa: F401 - what a permanent answer is derived with
+                import hmac  # noqa: F401 - the same
             if metric.mechanism.values is None:
-                import rumor_shared.unicode_13  # noqa: F401 - as above
+                import rumor_shared.unicode_13  # noqa: F401 - what text in any script needs
 
     def close(self) -> None:
         """Record nothing more."""
@@ -84,7 +85,7 @@ class Recorder:
         day = utc_day(self._clock())
         deadline = monotonic() + LOCK_WAIT
         try:
-            if not self._may_be_granted(declared.purpose):
+            if declared.purpose not in self._granted and not self._may_be_granted(declared.purpose):
                 return Result(RecordStatus.NO_CONSENT, metric)
             if declared.expired(day):
                 return Result(RecordStatus.EXPIRED, metric)
@@ -121,7 +122,9 @@ class Recorder:
         """Report, unless another process has denied since."""
         stored = transaction.choices()
         if not self._consent.resolve(metric.purpose, stored).granted:
+            self._granted.discard(metric.purpose)
             return Result(RecordStatus.NO_CONSENT, metric.name)
+        self._granted.add(metric.purpose)
         return self._report(transaction, metric, text, day)
 
     def _report(self, transaction: Transaction, metric: Metric, text: str, day: date) -> Result:
