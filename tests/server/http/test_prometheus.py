@@ -103,6 +103,8 @@ def test_watches_retention(tmp_path: Path) -> None:
         running.today = days_ago(-10)
         assert scrape(running)["rumor_database_past_retention_days"] == 3
         running.store.close_days(TODAY)
+        running.store.forget_closed(1000)
+        running.store.forget_closed(1000)
         samples = scrape(running)
         assert samples["rumor_database_past_retention_days"] == 0
         assert samples["rumor_database_closed_days_ago"] == 10

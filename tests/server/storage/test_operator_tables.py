@@ -98,6 +98,8 @@ def test_reads_figures(control: Control, settings: Settings) -> None:
             assert (figures.oldest_kept, figures.newest_day) == (TODAY - timedelta(days=2), TODAY)
             store.compact()
         store.close_days(TODAY - timedelta(days=1))
+        while store.forget_closed(1000):
+            pass
         figures = read_figures(control)
         assert (figures.closed_through, figures.oldest_kept) == (TODAY - timedelta(days=1), TODAY)
         assert figures.counted == {("theme", 1): 4}

@@ -34,8 +34,12 @@ def open_writer(path: Path, busy_seconds: float) -> sqlite3.Connection:
     if found:
         _check_version(path, found)
     connection = _open(path, busy_seconds)
-    if not found:
-        _migrate(connection, path)
+    try:
+        if not found:
+            _migrate(connection, path)
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
@@ -70,12 +74,16 @@ def _open(path: Path, busy_seconds: float) -> sqlite3.Connection:
         connection = sqlite3.connect(
             path, timeout=busy_seconds, isolation_level=None, check_same_thread=False
         )
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA secure_delete = ON")
-        connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
-        connection.execute(f"PRAGMA journal_size_limit = {_WAL_BYTES}")
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA secure_delete = ON")
+            connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+            connection.execute(f"PRAGMA journal_size_limit = {_WAL_BYTES}")
+        except BaseException:
+            connection.close()
+            raise
     except OSError as error:
         raise StoreError(explain(error)) from None
     except sqlite3.Error as error:

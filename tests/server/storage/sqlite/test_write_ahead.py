@@ -1,5 +1,6 @@
 """The write-ahead file of SQLite grows under a long reader, and falls back when it is done."""
 
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -39,3 +40,24 @@ def test_falls_back_after_a_long_reader(tmp_path: Path, monkeypatch: pytest.Monk
             assert running.estimates()["n"] > 0
         send(3)
         assert log.stat().st_size < FOLDED
+
+
+def test_c05_one_copy_of_a_quiet_collector_shows_no_report(tmp_path: Path) -> None:
+    """C-05: a second after the last of single reports a copy has no step of them, nor their order.
+
+    Before that the copy has one step a commit, as the threat model says.
+    """
+    database = tmp_path / "rumor.sqlite3"
+    log = database.with_name(database.name + "-wal")
+    with collector(database) as running:
+        sent = [batch(report(), pseudonym=bytes([i]) * 16) for i in range(24)]
+        for one in sent:
+            assert running.verdicts(one) == ["accepted"]
+        assert log.stat().st_size
+        until = time.monotonic() + 10
+        while log.stat().st_size:
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        raw = database.read_bytes()
+        assert not any(bytes([i]) * 16 in raw for i in range(1, 24))
+        assert running.verdicts(sent[0]) == ["duplicate"]
