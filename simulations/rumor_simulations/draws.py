@@ -1,4 +1,4 @@
-"""The draws that crowds share: uniform counts, devices spread over cohorts, numbers on the wire."""
+"""The draws that populations share: uniform counts, devices over cohorts, numbers on the wire."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class PopulationCounts:
 
     @classmethod
     def of(cls, held: Mapping[str, int]) -> PopulationCounts:
-        """Build a crowd from the number of devices that hold each text."""
+        """Build a population from the number of devices that hold each text."""
         return cls(tuple(held), np.array(list(held.values()), dtype=np.int64))
 
     @classmethod

@@ -4,7 +4,7 @@ import itertools
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from datetime import date
 from pathlib import Path
 from typing import Any, Protocol
@@ -34,6 +34,12 @@ class Database(Protocol):
 
     def empty(self) -> None:
         """Bring the database back to where it holds nothing, without a backup or a receipt."""
+
+    def traces(self, through: date) -> list[bytes]:
+        """Return the keys and hashes of days up to one, which must go when those close."""
+
+    def raw(self) -> bytes:
+        """Return every byte of the database's files."""
 
     def fault(self) -> AbstractContextManager[None]:
         """Have every commit fail within its transaction, after its last statement."""
@@ -97,6 +103,26 @@ class File:
         self._folder.empty()
         self._nothing()
 
+    def traces(self, through: date) -> list[bytes]:
+        """Return what the file holds of days up to one: keys, and what stands for reports."""
+        with closing(sqlite3.connect(self._path)) as connection:
+            return [
+                bytes(trace)
+                for words in ("key FROM day_keys", "id FROM ids", "digest FROM ids")
+                for (trace,) in connection.execute(
+                    f"SELECT {words} WHERE day <= ?",
+                    (through.toordinal(),),
+                )
+            ]
+
+    def raw(self) -> bytes:
+        """Return every byte of the database's files."""
+        return b"".join(
+            self._path.with_name(self._path.name + end).read_bytes()
+            for end in ("", "-wal")
+            if self._path.with_name(self._path.name + end).exists()
+        )
+
     def fault(self) -> AbstractContextManager[None]:
         """Fail once everything is written and before it is committed."""
         return failing(sqlite_statements, "add_tallies", sqlite3.OperationalError)
@@ -137,6 +163,14 @@ class Tables:
         """Restore the emptiness that was there at first."""
         self._folder.empty()
         self._nothing()
+
+    def traces(self, through: date) -> list[bytes]:
+        """Return nothing: no promise is made of the bytes of a server's files."""
+        return []
+
+    def raw(self) -> bytes:
+        """Return nothing."""
+        return b""
 
     def fault(self) -> AbstractContextManager[None]:
         """Fail once everything is written and before it is committed."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import sqlite3
 import time
@@ -92,7 +93,7 @@ class Redrawing(Client):
             transaction.withdraw([report.id for report in waiting], "redrawn")
             for report in waiting:
                 other = bytes(octet ^ 1 for octet in report.payload)
-                transaction.put(replace(report, payload=other))
+                transaction.put(replace(report, id=os.urandom(16), payload=other))
         return super().flush(timeout)
 
 

@@ -13,7 +13,12 @@ HOUSE = Path(__file__).parents[2]
 TABLE = (HOUSE / "docs" / "decisions" / "0011-bounds.md").read_text("utf-8")
 ROWS = re.findall(r"^\| `([\w.]+)` \| ([0-9.]+) \| (.+) \|$", TABLE, re.MULTILINE)
 # Whose bounds are all in the table, by file or folder.
-ROOMS = ("rumor_server/http", "rumor_server/operations", "rumor_server/serving.py")
+ROOMS = (
+    "rumor_server/http",
+    "rumor_server/operations",
+    "rumor_server/queries",
+    "rumor_server/serving.py",
+)
 _IS_BOUND = re.compile(r"_?[A-Z_]*(SECONDS|BYTES)")
 
 

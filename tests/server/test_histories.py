@@ -137,3 +137,17 @@ def test_sees_a_restore_that_opens_days(database: str, request: pytest.FixtureRe
         pytest.raises(AssertionError, match="closed day was taken"),
     ):
         History(played).play(COLLECTOR["a day that a restore opened"])
+
+
+@pytest.mark.parametrize("fault", ["erase", "forget_closed"])
+def test_sees_a_closed_day_in_the_files(file: Database, fault: str) -> None:
+    """C-04: the simulation finds planted faults: nothing emptied, or ids that are not deleted."""
+    old = [("send", 0, device, 2) for device in range(9)]
+    history = [*old, *[("day", 0, 0, 0)] * 9, ("close", 0, 4, 5)]
+    History(file).play(history)
+
+    with (
+        patch.object(SqliteStore, fault, lambda *_: fault == "erase"),
+        pytest.raises(AssertionError, match="still in the files"),
+    ):
+        History(file).play(history)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -320,6 +321,49 @@ def test_an_address_of_nobody_is_told_in_a_line(
     assert done.stderr.startswith(f"rumor serve: {said}")
     assert done.stderr.count("\n") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["metrics.toml"]
+
+
+HANGING = """
+import sys, time
+from rumor_server.cli import serve
+from rumor_server.operations import periodic_tasks
+from rumor_server.storage.sqlite.store import SqliteStore
+
+{what} = lambda *_: time.sleep(1000)
+sys.exit(serve.main(sys.argv[2:]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("what", "code", "status", "said"),
+    [
+        ("SqliteStore.commit", 0, 503, "what waited was not written"),
+        ("periodic_tasks.in_force", 1, 200, "left behind"),
+    ],
+)
+def test_a_stop_ends_though_the_database_never_answers(
+    tmp_path: Path, what: str, code: int, status: int, said: str
+) -> None:
+    """H3-21: a call that doesn't return keeps neither a stop nor a device for ever; what was not
+    acknowledged is told to come again.
+    """
+    program = (sys.executable, "-c", HANGING.format(what=what))
+    settings = {"drain_seconds": 1, "refresh_seconds": 0.1}
+    serving = Serving(tmp_path, LASTING, settings=settings, program=program)
+    serving.start()
+    body = compact(batch(report(), day=DAY))
+    try:
+        with ThreadPoolExecutor(1) as one:
+            waiting = one.submit(serving.request, "POST", "/v1/reports", body)
+            time.sleep(1)
+            started = time.monotonic()
+            assert serving.stop() == code
+            assert time.monotonic() - started < 20
+            assert waiting.result().status == status
+        assert said in serving.log.read_text("utf-8")
+    finally:
+        serving.kill()
 
 
 FAILING_START = """

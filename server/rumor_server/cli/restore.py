@@ -68,6 +68,8 @@ def _lines(done: Restored) -> list[str]:
         f"keys revoked again: {done.revoked}",
         _open_days(done.open_days),
     ]
+    if not done.verified:
+        lines.append("no checksum is beside the backup: only its pages and tallies were checked")
     if done.before is not None:
         lines.append(f"the database before is {done.before}; delete it once all is well")
     else:

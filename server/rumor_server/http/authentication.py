@@ -33,6 +33,8 @@ DEVICE = frozenset({REPORTS_PATH, RETRACTIONS_PATH})
 METRICS = "/metrics"
 # What pages load: it is in everybody's copy of Rumor.
 _STATIC = "/static/"
+# Loopback has many addresses; nobody needs more of them than this.
+_MOST_NAMES = 64
 HTML_KIND = "text/html"
 HTML = HTML_KIND + "; charset=utf-8"
 _CHALLENGES = ("Bearer", 'Basic realm="Rumor", charset="UTF-8"')
@@ -74,6 +76,7 @@ class Authentication:
         self._open = is_open
         self._undecided = undecided
         self._host = host
+        self._own_names: set[bytes] = set()
         self._today = today
         self._counters = counters
         self._check_in_force = check_in_force
@@ -123,8 +126,20 @@ class Authentication:
         if wanted not in self._open:
             raise _refusal(wanted, given, key, self._today())
         if wanted in self._undecided:
-            check_host(scope, self._host)
+            self._check_host(scope)
         return None
+
+    def _check_host(self, scope: Scope) -> None:
+        """Refuse a stranger's name for this machine. Names that passed are few, and remembered."""
+        host = b""
+        for name, value in scope["headers"]:
+            if name == b"host":
+                host = value
+                break
+        if host not in self._own_names:
+            check_host(host.decode("latin-1"), self._host)
+            if len(self._own_names) < _MOST_NAMES:
+                self._own_names.add(host)
 
     def _check_csrf(self, scope: Scope) -> None:
         """Refuse what another site's page makes a reader's browser send with the reader's key.
@@ -143,14 +158,13 @@ class Authentication:
             raise AccessRefused("pages of another site may not send this; see cors_origins")
 
 
-def check_host(scope: Scope, own: str) -> None:
+def check_host(host: str, own: str) -> None:
     """Refuse a name that isn't this machine's, where what is open is so for this machine alone.
 
     A page of another site may have its own name point here (DNS rebinding), and would then read
     what the browser takes for that site's. An address is nobody's name, and programs may send none.
     """
-    host = dict(scope["headers"]).get(b"host", b"").decode("latin-1").lower()
-    name = _bare_host(host)
+    name = _bare_host(host.lower())
     if name in ("", "localhost", own.lower()) or name.endswith(".localhost") or is_loopback(name):
         return
     raise AccessRefused(

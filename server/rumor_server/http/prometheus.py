@@ -18,12 +18,17 @@ from prometheus_client.registry import Collector
 
 from rumor_server.errors import StoreError
 from rumor_server.http.counters import LATENCY_BOUNDS, Counters
+from rumor_server.operations.readiness import Question
 from rumor_server.storage.figures import Figures, read_figures
 from rumor_server.storage.operator_tables import Control
 from rumor_shared.version import __version__
 
 # The names and labels here are what this version allows; later ones quote those of other scripts.
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+# What a database that isn't ready is waited for beyond the question whether it is: together they
+# end within the ten seconds that Prometheus gives a scrape.
+_LATER_SECONDS = 1.0
 
 log = logging.getLogger(__name__)
 
@@ -84,6 +89,7 @@ class PrometheusPage(Collector):
         self._max_age_days = max_age_days
         self._today = today
         self._is_ready = is_ready
+        self._figures = Question(lambda: read_figures(control))
         self._rough_count = rough_count
         # Of its own, so that what other libraries of the process declare is not sent.
         self._registry = CollectorRegistry(auto_describe=False)
@@ -99,17 +105,20 @@ class PrometheusPage(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Return every family with the samples of now."""
+        self._figures.begin()
+        is_ready = self._is_ready()
         try:
-            of_database = [*self._of_database(read_figures(self._control))]
+            figures = self._figures.answer(None if is_ready else _LATER_SECONDS)
+            of_database = [*self._of_database(figures)]
         except StoreError as error:
             log.warning("the database's figures can't be read: %s", error)
             of_database = []
-        return iter(families((*self._of_process(), *of_database)))
+        return iter(families((*self._of_process(is_ready), *of_database)))
 
-    def _of_process(self) -> Iterator[Sample]:
+    def _of_process(self, is_ready: bool) -> Iterator[Sample]:
         counters = self._counters
         yield "rumor_info", {"version": __version__, "registry": self._sha256}, 1
-        yield "rumor_ready", {}, self._is_ready()
+        yield "rumor_ready", {}, is_ready
         for (verdict, reason), count in sorted(counters.verdicts.items()):
             yield "rumor_verdicts_total", {"verdict": verdict, "reason": reason}, count
         for status, count in sorted(counters.refused.items()):

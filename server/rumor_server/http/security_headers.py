@@ -61,13 +61,13 @@ class SecurityHeaders:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 given = message.get("headers", [])
-                names = {name.lower() for name, _ in given}
                 if is_device and message["status"] == HTTPStatus.OK:
-                    headers = self._verdict_headers
+                    ours = self._verdict_headers
                 else:
+                    names = {name.lower() for name, _ in given}
                     is_api = scope["path"].startswith(_API)
                     headers = self._api_headers if is_api else self._headers
-                ours = [one for one in headers if one[0] not in names]
+                    ours = [one for one in headers if one[0] not in names]
                 message = {**message, "headers": [*given, *ours]}
             await send(message)
 

@@ -6,6 +6,7 @@ import os
 import shutil
 import sqlite3
 import stat
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -17,9 +18,11 @@ from rumor_server.errors import SettingsError
 from rumor_server.settings import Settings
 from rumor_server.storage.figures import oldest_id, read_figures
 from rumor_server.storage.keys import list_keys
-from rumor_server.storage.open_store import open_store
+from rumor_server.storage.open_store import open_store, open_transfer
 from rumor_server.storage.operator_tables import Control
 from rumor_server.storage.registry_in_force import in_force
+from rumor_server.storage.tally_invariants import DamagedTally
+from rumor_server.storage.tally_transfer import check_tallies
 from rumor_shared.errors import RumorError
 from rumor_shared.os_errors import explain
 from rumor_shared.registry import Registry, load_registry
@@ -32,6 +35,8 @@ _SKEW = timedelta(days=2)
 # This long before a key or metric ends is when somebody should hear of it.
 _NOTICE = timedelta(days=14)
 _NEAR = 4
+# A collector empties the write-ahead file within five seconds of a commit.
+_ERASED_SECONDS = 10
 
 
 class Level(StrEnum):
@@ -67,6 +72,7 @@ def run_checks(settings: Settings, today: date) -> list[Finding]:
                 lambda: _clock(control, today),
                 lambda: _keys(control, settings, today),
                 lambda: _in_force(control, registry),
+                lambda: _tallies(settings),
             ]
             for look in looks:
                 found += look()
@@ -110,7 +116,30 @@ def _sqlite(settings: Settings) -> Iterator[Finding]:
         level, detail = Level.WARNING, detail + "; free some space"
     yield Finding(level, "disk", detail)
     if settings.database.exists():
+        yield from _erasure(settings)
         yield from _file(settings)
+
+
+def _tallies(settings: Settings) -> Iterator[Finding]:
+    try:
+        with open_transfer(settings, reads_only=True) as transfer:
+            check_tallies(transfer)
+    except DamagedTally as error:
+        yield Finding(Level.WRONG, "tallies", str(error))
+    else:
+        yield Finding(Level.OK, "tallies", "hold what reports can have brought")
+
+
+def _erasure(settings: Settings) -> Iterator[Finding]:
+    ahead = settings.database.with_name(settings.database.name + "-wal")
+    found = ahead.stat() if ahead.exists() else None
+    if found is not None and found.st_size and time.time() - found.st_mtime > _ERASED_SECONDS:
+        yield Finding(
+            Level.WARNING,
+            "erasure",
+            "pending: what was deleted is still in the write-ahead file; end the program that "
+            "reads the database, or start the collector that was killed",
+        )
 
 
 def _file(settings: Settings) -> Iterator[Finding]:

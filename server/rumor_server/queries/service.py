@@ -46,6 +46,7 @@ from rumor_server.statistics.estimation import Estimates, combine
 from rumor_server.statistics.mechanisms import estimate_metric
 from rumor_server.statistics.tally import Tally
 from rumor_server.storage.store import Store
+from rumor_shared.fields import nearest
 from rumor_shared.metric import Metric
 from rumor_shared.registry import Registry
 
@@ -136,6 +137,14 @@ class QueryService:
         return question_of(
             self.revisions(name), name, revision=revision, candidates=candidates, alpha=alpha
         )
+
+    def near(self, name: str) -> str:
+        """Return the question whether the metric nearest to an unknown name was meant, if any is.
+
+        It repeats nothing: what it names stands in the registry.
+        """
+        known = self._registry.metrics if self._registry else {}
+        return "" if name in known else nearest(name, known)
 
     def days(self, metrics: Sequence[Metric]) -> Days | None:
         """Return the days of the first and last report of some revisions, or None without any."""

@@ -9,4 +9,5 @@ the database, for the day that a backup is restored.
 Beside that: `operator_tables` (one transaction of the operator's tables, the same SQL on either
 database) with `keys`, `registry_in_force`, `report_weights`, `open_days` and `figures`; and
 `tally_transfer`, with `tally_file`, takes tallies from one collector to another.
+`tally_invariants` says of a damaged tally that it is, and `checksum` of a backup.
 """

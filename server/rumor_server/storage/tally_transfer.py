@@ -20,6 +20,7 @@ import numpy as np
 from rumor_server.errors import StoreError
 from rumor_server.statistics.tally import Tally
 from rumor_server.storage.tally_file import SOURCE_BYTES, DayTally
+from rumor_server.storage.tally_invariants import DamagedTally, check_tally
 from rumor_server.storage.tally_rows import TallyRow, add_chunk
 from rumor_shared.mechanism import Mechanism
 from rumor_shared.registry import Registry, parse_registry
@@ -120,6 +121,22 @@ def _closed_days(
         if tally.n:
             counted = frozenset({own, *sources[day]})
             yield DayTally(one.metric, one.revision, one.fingerprint, day, counted, tally)
+
+
+def check_tallies(transfer: Transfer) -> None:
+    """Return if every tally of a database is one that reports can make. Raises DamagedTally."""
+    declared = transfer.declared()
+    mechanisms = _mechanisms(transfer, declared)
+    for one in declared:
+        mechanism = mechanisms[one.series]
+        tallies: defaultdict[date, Tally] = defaultdict(partial(Tally.empty, mechanism))
+        for day, cohort, chunk, reports, cells in transfer.chunks(one.series, date.max):
+            try:
+                add_chunk(tallies[day], cohort, chunk, reports, cells)
+            except (IndexError, ValueError):
+                raise DamagedTally(one.metric) from None
+        for tally in tallies.values():
+            check_tally(one.metric, mechanism, tally)
 
 
 def merge_tallies(transfer: Transfer, tallies: Sequence[DayTally]) -> None:

@@ -80,7 +80,7 @@ def poisoning(
 ) -> list[Gain]:
     """Return the gain of each attack by `fraction` of all devices on `targets`.
 
-    `crowd` are the honest devices. Raises ValueError for a mechanism that
+    `population` are the honest devices. Raises ValueError for a mechanism that
     `rates` does not know, TypeError for one whose population model is no `Forger`.
     """
     pair = rates(metric.mechanism)

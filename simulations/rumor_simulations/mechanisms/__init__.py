@@ -17,7 +17,7 @@ from rumor_simulations.population import Counts, Floats, Octets, PopulationCount
 def population_tally(
     metric: Metric, population: PopulationCounts, rng: np.random.Generator
 ) -> Tally:
-    """Draw the tally of one report from every device of a crowd, each on its first day.
+    """Draw the tally of one report from every device of a population, each on its first day.
 
     Its joint law is that of the devices' own reports. For several days of devices that keep
     permanent answers, see `rumor_simulations.sweep.drift`; `rumor_simulations.sweep.measures` plays

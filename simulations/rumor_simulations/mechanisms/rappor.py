@@ -46,7 +46,7 @@ class RapporModel(Part[Rappor], BitReports, MemoisedModel):
     def filled(
         self, population: PopulationCounts, rng: np.random.Generator
     ) -> tuple[Counts, Counts]:
-        """Spread a crowd over cohorts; return members (cohorts,) and those with each Bloom bit.
+        """Spread devices over cohorts; return members (cohorts,) and those with each Bloom bit.
 
         The second is int64 (cohorts, bits).
         """

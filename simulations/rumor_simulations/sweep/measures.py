@@ -30,7 +30,7 @@ TOP = 10
 
 
 def measure(setting: Setting, seed: np.random.SeedSequence) -> list[dict[str, Any]]:
-    """Draw a crowd, tally and estimate it, and return one row of measures."""
+    """Draw a population, tally and estimate it, and return one row of measures."""
     rng = np.random.default_rng(seed)
     population = PopulationCounts.drawn(
         named_population(setting.population, setting.k), setting.n, rng
@@ -55,12 +55,12 @@ def measure(setting: Setting, seed: np.random.SeedSequence) -> list[dict[str, An
 def draw_tally(
     setting: Setting, metric: Metric, population: PopulationCounts, rng: np.random.Generator
 ) -> Tally:
-    """Return the tally of a crowd: drawn from its law, or played by the client where asked."""
-    return (play_crowd if setting.real else population_tally)(metric, population, rng)
+    """Return the tally of a population: drawn from its law, or played by the client where asked."""
+    return (play_devices if setting.real else population_tally)(metric, population, rng)
 
 
 def estimated(metric: Metric, tally: Tally, population: PopulationCounts) -> Estimates:
-    """Return estimates in the order of the crowd's texts."""
+    """Return estimates in the order of the population's texts."""
     candidates = population.texts if metric.mechanism.values is None else None
     return estimate_metric(metric, tally, candidates)
 
@@ -98,7 +98,7 @@ def accuracy(estimates: Estimates, truth: Floats) -> dict[str, Any]:
 _BLOCK = 1 << 14
 
 
-def play_crowd(metric: Metric, population: PopulationCounts, rng: np.random.Generator) -> Tally:
+def play_devices(metric: Metric, population: PopulationCounts, rng: np.random.Generator) -> Tally:
     """Return the tally of one report from every device, perturbed by the installed client.
 
     The noise is drawn from `rng`'s seed, so that a run can be repeated: for simulations only.

@@ -1,6 +1,8 @@
 """`/metrics`: declared names alone, and numbers that are right with several processes."""
 
 import re
+import threading
+import time
 from collections import Counter as Count
 from pathlib import Path
 
@@ -152,6 +154,29 @@ def test_answers_when_the_database_does_not(
     assert "rumor_ready" in samples
     assert not [name for name in samples if name.startswith("rumor_database_")]
     assert "can't be read" in caplog.text
+
+
+def test_answers_while_the_database_is_silent(
+    running: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """H3-21: a database that says nothing keeps no scrape waiting; its figures are missing."""
+    monkeypatch.setattr("rumor_server.operations.readiness.ANSWER_SECONDS", 0.2)
+    silent = threading.Event()
+
+    def hang(_: object) -> None:
+        silent.wait(30)
+        raise StoreUnavailable("gone")
+
+    monkeypatch.setattr("rumor_server.http.prometheus.read_figures", hang)
+    try:
+        started = time.monotonic()
+        for _ in range(3):
+            samples = scrape(running)
+            assert "rumor_ready" in samples
+            assert not [name for name in samples if name.startswith("rumor_database_")]
+        assert time.monotonic() - started < 10
+    finally:
+        silent.set()
 
 
 def test_sends_nothing_that_other_libraries_declare(running: Collector) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -56,7 +57,7 @@ def test_finds_nothing_where_all_is_well(settings: Settings) -> None:
     looked_at = {one.about for one in run_checks(settings, TODAY)}
     assert looked_at == {
         "access", "workers", "disk", "file", "pages", "registry", "database", "retention",
-        "clock", "keys",
+        "clock", "keys", "tallies",
     }  # fmt: skip
 
 
@@ -188,3 +189,17 @@ def test_exits_with_what_it_found(settings: Settings, capsys: pytest.CaptureFixt
         row for row in rows if row["about"] == "registry"
     ).items()
     assert command.main(["--settings", "no-such-file.toml"]) == 1
+
+
+def test_c04_tells_that_an_erasure_is_pending(settings: Settings) -> None:
+    """A write-ahead file that stayed full for longer than a collector lets it is told."""
+    with closing(SqliteStore(settings.database)) as store:
+        store.check_writable()
+        ahead = settings.database.with_name(settings.database.name + "-wal")
+        assert ahead.stat().st_size
+        assert "erasure" not in {one.about for one in run_checks(settings, TODAY)}
+        long_ago = time.time() - 60
+        os.utime(ahead, (long_ago, long_ago))
+        assert "erasure" in {one.about for one in run_checks(settings, TODAY)}
+        assert store.erase()
+        assert "erasure" not in {one.about for one in run_checks(settings, TODAY)}

@@ -129,8 +129,8 @@ def test_every_pure_mechanism_ranks_what_its_devices_have(name: str) -> None:
     metric = parse_registry(_METRIC.format(name=name, values=_values(name)).encode()).metrics[name]
     values = metric.mechanism.values
     assert values is not None
-    crowd = PopulationCounts.of({values[1]: 30_000, values[0]: 10_000})
-    tally = population_tally(metric, crowd, np.random.default_rng(7))
+    population = PopulationCounts.of({values[1]: 30_000, values[0]: 10_000})
+    tally = population_tally(metric, population, np.random.default_rng(7))
     pairs = pairs_of(metric, tally)
     assert pairs is not None
     p_value = pairwise_p_values(pairs.counts, tally.n, pairs.law, alpha=1e-6)

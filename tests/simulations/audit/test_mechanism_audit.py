@@ -104,6 +104,7 @@ def test_length_by_value_is_caught() -> None:
     assert enumerated.fault is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", LAW_FAULTS)
 def test_enumeration_follows_record_to_its_end(fault: str) -> None:
     """S-01: what leaves the device is enumerated as a whole: cohort, id, payload, silence."""
@@ -114,6 +115,7 @@ def test_enumeration_follows_record_to_its_end(fault: str) -> None:
     assert any(f.fault for f in found), found
 
 
+@pytest.mark.slow
 def test_attack_catches_a_cohort_that_tells_the_value() -> None:
     """S-01: the attack alone sees it too, blind to the code and to the exact law."""
     metric = standard_metric("local_hashing", "1", cohorts=8)

@@ -24,11 +24,14 @@ from rumor_server.queries.rows import Row, Scope, commonest, order_of, rows_of
 from rumor_server.queries.service import QueryService
 from rumor_server.queries.trend import Trend, TrendRow, measure_trend, points_within, trend_rows
 from rumor_shared.epsilon import MICRO
+from rumor_shared.fields import nearest
 from rumor_shared.metric import Metric
 from rumor_shared.registry import Registry
 
 # Some 40 KB of HTML: what a phone loads at once and a person still scrolls through.
 PAGE_ROWS = 50
+# So many values are compared with a misspelt one in some 10 ms.
+_MOST_COMPARED = 500
 
 
 @dataclass(frozen=True)
@@ -280,10 +283,12 @@ def _trend(
 
 
 def _followed(view: View, question: Question, measured: Measured) -> tuple[str, ...]:
-    if unknown := set(view.followed) - set(question.values):
+    known = set(question.values)
+    if unknown := [text for text in view.followed if text not in known]:
+        hint = nearest(unknown[0], known) if len(known) <= _MOST_COMPARED else ""
         raise BadRequest(
-            f"query.value: {len(unknown)} of its texts are no values of this metric; choose from "
-            "the table",
+            f"query.value: {len(unknown)} of its texts are no values of this metric; "
+            f"{hint}choose from the table",
         )
     return view.followed or commonest(measured, MAX_FOLLOWED)
 

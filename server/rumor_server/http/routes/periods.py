@@ -213,7 +213,8 @@ def _asked(service: QueryService, name: str, query: Period, today: date) -> tupl
         )
     except UnknownMetric:
         raise NotFound(
-            "no registry ever declared this metric or revision; see /v1/metrics"
+            "no registry ever declared this metric or revision; "
+            f"{service.near(name)}see /v1/metrics"
         ) from None
     return question, days_shown(service.days(question.metrics), query.first, query.last, today)
 

@@ -114,7 +114,8 @@ def question_asked(
         return service.question(metric, revision=revision, candidates=candidates, alpha=asked.alpha)
     except UnknownMetric:
         raise NotFound(
-            "no registry ever declared this metric or revision; see /v1/metrics"
+            "no registry ever declared this metric or revision; "
+            f"{service.near(metric)}see /v1/metrics"
         ) from None
 
 

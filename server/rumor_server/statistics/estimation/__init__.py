@@ -1,8 +1,10 @@
 """From tallies to estimates: debiased frequencies, their errors, and what may be said of them.
 
 Read `pure` (support counts to shares) and `normal_estimates` (sums of many small parts); then what
-is made of estimates: `combination` (reports under different noise), `grouping` (sums of
-values), `comparison` (what changed), `robust` (although some are fakes).
+is made of estimates: `combination` (reports under different noise), `grouping` (sums of values),
+`comparison` (what changed), `homogeneity` (whether segments are alike), `weighting` (to a known
+population), `robust` (although some are fakes). An order of values: `pair_support`, `contrasts`,
+`ranks`; one sentence: `headline`; every day: `daily_watch`.
 """
 
 from rumor_server.statistics.estimates import Estimates

@@ -20,12 +20,15 @@ from psycopg.conninfo import conninfo_to_dict
 
 from rumor_server.errors import StoreError
 from rumor_server.settings import Settings
+from rumor_server.storage.checksum import verify_checksum, write_checksum
 from rumor_server.storage.postgres.connection import Connection, connect, upgrade
 from rumor_server.storage.postgres.statements import closed_through
 from rumor_server.storage.postgres.store import PostgresStore
+from rumor_server.storage.postgres.tally_transfer import PostgresTransfer
 from rumor_server.storage.receipts import Receipts
 from rumor_server.storage.sqlite.backup import Backup, Restored
 from rumor_server.storage.store import SLICE_ROWS
+from rumor_server.storage.tally_transfer import check_tallies
 from rumor_shared.errors import RumorError
 
 _KEYS = "rumor.day_keys"
@@ -62,6 +65,7 @@ def back_up_postgres(url: str, destination: Path) -> None:
         with staged.open("rb") as file:
             os.fsync(file.fileno())
         os.link(staged, destination)
+        write_checksum(destination)
     finally:
         staged.unlink(missing_ok=True)
 
@@ -74,6 +78,7 @@ def restore_postgres(settings: Settings, backup: Path, today: date, *, reopen: b
     """
     if not backup.exists():
         raise StoreError(f"{backup}: there is no such file")
+    verified = verify_checksum(backup)
     url = settings.database_url
     with connect(url, settings.busy_seconds) as connection:
         if connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = 'rumor'").fetchone():
@@ -95,13 +100,14 @@ def restore_postgres(settings: Settings, backup: Path, today: date, *, reopen: b
             # Their keys are gone: no account of an open day can be found by them.
             connection.execute("DELETE FROM spend")
             found = _found(connection, datetime.fromisoformat(taken[1]).replace(tzinfo=UTC))
+            check_tallies(PostgresTransfer(connection))
         with closing(PostgresStore(url, busy_seconds=settings.busy_seconds)) as store:
             replayed = store.replay(receipts)
             if not reopen:
                 store.close_days(today)
                 while store.forget_closed(SLICE_ROWS):
                     pass
-    return Restored(found, None, replayed, 0, reopen, None)
+    return Restored(found, None, replayed, 0, reopen, None, verified)
 
 
 @contextmanager

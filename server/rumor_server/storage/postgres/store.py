@@ -23,6 +23,7 @@ from rumor_server.storage.postgres.connection import (
     options,
 )
 from rumor_server.storage.postgres.statements import PostgresStatements, closed_through, compact
+from rumor_server.storage.tally_invariants import check_tally
 from rumor_server.storage.tally_rows import add_chunk
 from rumor_shared.metric import Metric
 
@@ -110,6 +111,7 @@ class PostgresStore(CommittingStore):
         with self._reader() as connection:
             for row in connection.execute(both.encode(), wanted, binary=True):
                 add_chunk(total, *row)
+        check_tally(metric.name, metric.mechanism, total)
         return total
 
     def days(self, name: str, revision: int | None = None) -> tuple[date, date] | None:

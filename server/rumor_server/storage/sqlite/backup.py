@@ -17,10 +17,13 @@ from datetime import date, datetime
 from pathlib import Path
 
 from rumor_server.errors import StoreError
+from rumor_server.storage.checksum import verify_checksum, write_checksum
 from rumor_server.storage.receipts import Receipts
 from rumor_server.storage.sqlite.file import open_reader, open_writer, upgrade
 from rumor_server.storage.sqlite.store import SqliteStore
+from rumor_server.storage.sqlite.tally_transfer import SqliteTransfer
 from rumor_server.storage.store import SLICE_ROWS
+from rumor_server.storage.tally_transfer import check_tallies
 
 _PAGES_A_STEP = 4096
 _BUSY_SECONDS = 30.0
@@ -41,7 +44,7 @@ class Restored:
 
     `lost` is how many reports the database before counted and this one does not, None where it
     could not be read. `open_days` says whether reports of days that the backup had open are taken
-    again.
+    again, `verified` whether a checksum stood beside the backup and agreed.
     """
 
     backup: Backup
@@ -50,6 +53,7 @@ class Restored:
     revoked: int
     open_days: bool
     before: Path | None
+    verified: bool
 
 
 def back_up(database: Path, destination: Path, now: datetime) -> Backup:
@@ -83,6 +87,7 @@ def back_up(database: Path, destination: Path, now: datetime) -> Backup:
         found = read_backup(staged)
         _sync(staged)
         os.link(staged, destination)
+        write_checksum(destination)
         _sync(destination.parent)
     return found
 
@@ -107,6 +112,7 @@ def read_backup(path: Path) -> Backup:
         ((taken,),) = one.execute("SELECT taken FROM control_backup").fetchall()
         ((closed,),) = one.execute("SELECT closed_through FROM collector").fetchall()
         reports = _reports(one)
+        check_tallies(SqliteTransfer(one))
     return Backup(
         datetime.fromisoformat(taken), reports, date.fromordinal(closed) if closed else None
     )
@@ -122,6 +128,7 @@ def restore(
     device was told had been counted. With `reopen` they stay open. Raises StoreError if the backup
     is damaged or something has the database open; then nothing has changed.
     """
+    verified = verify_checksum(backup)
     found = read_backup(backup)
     before, counted, revoked = None, None, {}
     if database.exists():
@@ -154,7 +161,7 @@ def restore(
             before = _move_aside(database)
         os.link(staged, database)
         _sync(database.parent)
-    return Restored(found, lost, replayed, revocations, reopen, before)
+    return Restored(found, lost, replayed, revocations, reopen, before, verified)
 
 
 def _revoke(copy: sqlite3.Connection, revoked: dict[str, int]) -> int:

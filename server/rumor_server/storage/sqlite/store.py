@@ -15,6 +15,7 @@ from rumor_server.storage.committing import CommittingStore, no_collector, revis
 from rumor_server.storage.sqlite.file import open_reader, open_writer
 from rumor_server.storage.sqlite.open_files import OpenFiles
 from rumor_server.storage.sqlite.statements import SqliteStatements, closed_through, prepare
+from rumor_server.storage.tally_invariants import check_tally
 from rumor_server.storage.tally_rows import add_chunk
 from rumor_shared.metric import Metric
 
@@ -69,6 +70,7 @@ class SqliteStore(CommittingStore):
             )
             for cohort, chunk, reports, cells in rows:
                 add_chunk(total, cohort, chunk, reports, cells)
+        check_tally(metric.name, metric.mechanism, total)
         return total
 
     def days(self, name: str, revision: int | None = None) -> tuple[date, date] | None:

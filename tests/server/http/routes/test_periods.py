@@ -135,3 +135,24 @@ def test_knows_no_other_metric(themes: Collector) -> None:
     for path in ("nothing/trend", "nothing/comparison"):
         get(themes, path, status=404)
     get(themes, "theme/trend", status=404, revision=9)
+
+
+@pytest.mark.parametrize("path", ["thme/trend", "Theme/comparison", "them/estimates", "teme/ranks"])
+def test_asks_whether_the_nearest_was_meant(themes: Collector, path: str) -> None:
+    """D-12: a name that is nearly a metric's is answered with that; one that is not, with none."""
+    assert "did you mean 'theme'?" in get(themes, path, status=404)["detail"]
+    far = get(themes, "SECRET123/" + path.partition("/")[2], status=404)["detail"]
+    assert "did you mean" not in far
+    assert "SECRET" not in far
+
+
+@pytest.mark.parametrize(("text", "meant"), [("drak", "dark"), ("Light", "light"), ("xyz", None)])
+def test_asks_which_value_was_meant(themes: Collector, text: str, meant: str | None) -> None:
+    """D-12: so is a value that is followed."""
+    answer = themes.client.get(
+        "/metric/theme", params={"value": text}, headers={"Accept": "application/json"}
+    )
+    assert answer.status_code == 400
+    detail = answer.json()["detail"]
+    assert ("did you mean" in detail) == (meant is not None)
+    assert meant is None or f"{meant!r}" in detail

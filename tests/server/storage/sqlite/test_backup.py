@@ -49,7 +49,7 @@ def test_backs_up_while_reports_come(tmp_path: Path) -> None:
     assert made == read_backup(saved)
     assert (made.taken, made.reports) == (NOW, 2)
     assert stat.S_IMODE(saved.stat().st_mode) == 0o600
-    assert sorted(tmp_path.glob("saved*")) == [saved]
+    assert sorted(tmp_path.glob("saved*")) == [saved, tmp_path / "saved.sha256"]
 
 
 def test_leaves_the_keys_of_open_days_out(tmp_path: Path) -> None:
