@@ -148,11 +148,14 @@ def test_a_process_that_was_forked_behind_pythons_back_goes_on(tmp_path: Path) -
     script = """
 client = device(state=state, background=True, transport=lambda request: 1 / 0)
 assert client.record("theme", "dark").recorded
+import _imp
+_imp.acquire_lock()
 child = ctypes.PyDLL(None).fork()
 if not child:
     ctypes.pythonapi.PyOS_AfterFork_Child()
     told = [client.record("theme", "light").status.value for _ in range(3)]
     os._exit(7 if "recorded" in told else 8)
+_imp.release_lock()
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
 assert client.status().waiting >= 2
 """
