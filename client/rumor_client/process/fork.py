@@ -13,7 +13,8 @@ Where that time was not enough, the child says so (`StateUnavailable`) instead o
 A signal handler may fork, or record, in the middle of what its thread was doing: the thread itself
 is never waited for, and what was cut in two by the fork fails in the child (`generation` tells);
 its file is unavailable to the child. A process that was forked behind
-Python's back, as uWSGI does, is recognised by its id at the next entry.
+Python's back, as uWSGI does, is recognised by its id at the next entry; clients that were made
+before are unavailable there.
 """
 
 from __future__ import annotations
@@ -88,7 +89,11 @@ class ForkLock:
         another thread was inside.
         """
         if os.getpid() != self._pid:
+            # Behind Python's back: nothing was let go before, and what SQLite thinks it holds is
+            # the parent's. Seen under uWSGI: a transaction that never ended.
+            crossed = bool(self._things())
             self._in_child()
+            self._broken = self._broken or crossed
         me = get_ident()
         if me in self._inside and me not in self._resting:
             self._inside[me] += 1
@@ -97,7 +102,8 @@ class ForkLock:
             from rumor_client.errors import StateUnavailable
 
             raise StateUnavailable(
-                "this process was forked while another thread was at work; start it anew"
+                "this process was forked from one whose client was at work; make the client in each"
+                " process, after the fork"
             )
         door = self._door
         if not door.acquire(timeout=max(0.0, wait)):

@@ -21,6 +21,13 @@ ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
+def _digits(port: str | None) -> str | None:
+    """Return `port`; what is no number at all is a mistake in the line, as a wrong option is."""
+    if port is not None and not (port.isascii() and port.isdigit()):
+        raise typer.BadParameter("is not a number of digits 0 to 9; 0 takes a free port")
+    return port
+
+
 @app.command()
 def serve(
     registry: Annotated[Path | None, typer.Option(help="The registry file.")] = None,
@@ -28,7 +35,10 @@ def serve(
         str | None, typer.Option(help="The SQLite file, made if absent; or postgresql://...")
     ] = None,
     host: Annotated[str | None, typer.Option(help="The address to listen on.")] = None,
-    port: Annotated[str | None, typer.Option(help="The port; 0 takes a free one.")] = None,
+    port: Annotated[
+        str | None,
+        typer.Option(help="The port; 0 takes a free one.", metavar="INTEGER", callback=_digits),
+    ] = None,
     log_level: Annotated[str | None, typer.Option(help="critical to debug.")] = None,
     settings_file: SettingsFile = None,
 ) -> None:

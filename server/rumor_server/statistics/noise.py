@@ -17,6 +17,8 @@ Floats = NDArray[np.float64]
 
 # Squared quantile of 95%, rounded up as Agresti and Coull do: "add two successes, two failures".
 _CENTRE = 4.0
+# Of a few sums of products of floats.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +52,12 @@ class Noise:
 
         A share that was estimated low by chance has a small variance by the same chance: it is
         told at the centre of its interval (Agresti, Coull 1998), which is never the smaller one.
+        Only the sum over a whole domain, which is 1 in every report, has no error.
         """
-        return np.asarray(np.sqrt(self.variance(frequency + _CENTRE / 2 * self.slope)))
+        told = self.variance(frequency + _CENTRE / 2 * self.slope)
+        whole = np.abs(self.absent + self.slope) <= _ROUNDING * np.abs(self.absent)
+        certain = whole & (np.abs(frequency - 1) <= _ROUNDING)
+        return np.asarray(np.sqrt(np.where(certain, 0.0, told)))
 
     def drawn_std_error(self, frequency: Floats) -> Floats:
         """Return the standard deviation of estimates at `frequency` of a larger population."""

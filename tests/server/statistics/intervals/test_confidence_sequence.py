@@ -67,7 +67,7 @@ def test_holds_every_value_on_every_day(p: Fraction, q: Fraction, a_day: int) ->
 def test_a_sequence_made_for_one_look_is_caught() -> None:
     """Planted: evidence asked for as if there were one value and a single look is too little."""
     right = mixture(500, P, Q, K, ALPHA)
-    planted = Mixture(right.steps, right.log_weights + np.log(len(right.steps)), 1, 0.5)
+    planted = Mixture(right.steps, right.log_weights, 1, 0.5)
     rate = ever_wrong(P, Q, 500, 100, 7, planted).mean()
     assert rate > ALPHA + 3.3 * np.sqrt(ALPHA * (1 - ALPHA) / 100)
 
