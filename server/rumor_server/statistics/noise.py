@@ -54,10 +54,10 @@ class Noise:
         told at the centre of its interval (Agresti, Coull 1998), which is never the smaller one.
         Only the sum over a whole domain, which is 1 in every report, has no error.
         """
-        told = self.variance(frequency + _CENTRE / 2 * self.slope)
+        at_centre = self.variance(frequency + _CENTRE / 2 * self.slope)
         whole = np.abs(self.absent + self.slope) <= _ROUNDING * np.abs(self.absent)
         certain = whole & (np.abs(frequency - 1) <= _ROUNDING)
-        return np.asarray(np.sqrt(np.where(certain, 0.0, told)))
+        return np.asarray(np.sqrt(np.where(certain, 0.0, at_centre)))
 
     def drawn_std_error(self, frequency: Floats) -> Floats:
         """Return the standard deviation of estimates at `frequency` of a larger population."""
