@@ -134,6 +134,8 @@ class Stress:
         except StateBusy:
             return FINE
         told_own = {own.record("theme", "dark").status.value for _ in range(3)}
+        if "unavailable" in told_own:
+            return REFUSED
         if not told_own <= {"recorded", "busy"}:
             return RAISED
         if cut_off:
