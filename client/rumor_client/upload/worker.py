@@ -8,6 +8,7 @@ device. At exit all clients share one deadline.
 from __future__ import annotations
 
 import atexit
+import sys
 import threading
 import weakref
 from collections.abc import Callable
@@ -51,6 +52,8 @@ class Worker:
             self._news = True
             if self._thread is not None or self._deadline is not None:
                 self._changed.notify()
+                return
+            if _uwsgi_forks_later():
                 return
             thread = threading.Thread(target=self._run, name="rumor-upload", daemon=True)
             try:
@@ -162,3 +165,13 @@ def _close_all() -> None:
         worker.close(deadline)
     for worker in workers:
         worker.join(deadline)
+
+
+def _uwsgi_forks_later() -> bool:
+    """Return whether uWSGI imports the app now and forks its workers from it afterwards.
+
+    It forks from C. A thread that waits for the interpreter's lock at that moment leaves its
+    request behind, and the worker, alone, would hand the lock over and wait for ever.
+    """
+    uwsgi = sys.modules.get("uwsgi")
+    return uwsgi is not None and not uwsgi.worker_id()

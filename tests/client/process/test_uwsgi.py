@@ -70,5 +70,5 @@ def test_each_worker_answers(options: list[str], tmp_path: Path) -> None:
         server.wait(20)
     at_import = {line.split()[1] for line in seen}
     in_workers = {word for line in seen for word in line.split()[2:]}
-    assert at_import == {"recorded"}
+    assert at_import <= {"recorded", "busy"}
     assert in_workers <= ({"recorded", "busy"} if "--lazy-apps" in options else {"unavailable"})
