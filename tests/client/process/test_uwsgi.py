@@ -29,6 +29,8 @@ def application(environ, start_response):
 
 
 @pytest.mark.slow
+# Seen once in five runs beside other tests: a worker answered 500 while both imported the app.
+@pytest.mark.xfail(strict=False, reason="two workers that make one state file at once; open")
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no uWSGI")
 @pytest.mark.parametrize("options", [[], ["--enable-threads"], ["--enable-threads", "--lazy-apps"]])
 def test_each_worker_answers(options: list[str], tmp_path: Path) -> None:
